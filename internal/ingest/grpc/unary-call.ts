@@ -28,6 +28,10 @@ export function readUnaryCall(
     clearTimeout(late)
     body.destroy()
   })
+  // The intake gives up a message that has stopped.
+  body.once('close', () => {
+    if (!body.readableEnded && body.errored === null) giveUp()
+  })
   body.once('error', ({ message }) => refuse(stream, RPC.invalidArgument, `Not a unary call: ${message}.`))
   body.once('head', (head: MessageHead) => {
     clearTimeout(late)

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
+import { type ClientHttp2Session, connect as connectHttp2, constants } from 'node:http2'
 import { connect } from 'node:net'
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -289,6 +289,24 @@ describe('limits', () => {
 
     expect(await callGrpc(session, EXPORT.traces, traces(1), withKey())).toMatchObject({ code: 0 })
   })
+})
+
+test('a call whose message stops is given up, and its place with it', async () => {
+  const session = await start()
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const head = { ':method': 'POST', ':path': EXPORT.traces, 'content-type': 'application/grpc' }
+  const stream = session.request({ ...head, 'x-api-key': gateway.plainKey })
+  stream.on('error', () => undefined)
+  stream.write(framed(traces(3)).subarray(0, 20))
+
+  while (!stream.closed) {
+    await nextTurn()
+    vi.advanceTimersByTime(10_000)
+  }
+  vi.useRealTimers()
+
+  expect(stream.rstCode).toBe(constants.NGHTTP2_CANCEL)
+  expect(await callGrpc(session, EXPORT.traces, traces(3), withKey())).toMatchObject({ code: 0 })
 })
 
 test('what is under way is answered before the listener has drained', async () => {
