@@ -57,18 +57,24 @@ export class NearestServices {
 
   private async follow(tenantId: string, { names, entries }: Kept): Promise<void> {
     const turns = new Turns()
+    const drop = async (service: string, entry: ServiceEntry): Promise<void> => {
+      for (const name of namesOf(entry)) {
+        if (turns.isOver(ENTRIES_PER_TURN / NAMES_PER_TURN)) await nextTurn()
+        names.delete({ name, service })
+      }
+      entries.delete(service)
+    }
     for (const [name, entry] of entries) {
       if (turns.isOver()) await nextTurn()
-      if (this.directory.serviceEntry(tenantId, name) === entry) continue
-      for (const each of namesOf(entry)) {
-        if (turns.isOver(ENTRIES_PER_TURN / NAMES_PER_TURN)) await nextTurn()
-        names.delete({ name: each, service: name })
-      }
-      entries.delete(name)
+      if (this.directory.serviceEntry(tenantId, name) !== entry) await drop(name, entry)
     }
     for (const entry of this.directory.services(tenantId)) {
       if (turns.isOver()) await nextTurn()
-      if (entries.get(entry.name) === entry || names.size >= NAMES_MAX) continue
+      const before = entries.get(entry.name)
+      if (before === entry) continue
+      // It changed after it was looked at.
+      if (before !== undefined) await drop(entry.name, before)
+      if (names.size >= NAMES_MAX) continue
       entries.set(entry.name, entry)
       for (const each of namesOf(entry)) {
         if (turns.isOver(ENTRIES_PER_TURN / NAMES_PER_TURN)) await nextTurn()

@@ -57,3 +57,20 @@ test('a large directory is read in slices, once', async () => {
   expect(turns).toBeLessThan(10)
   expect([one, other, again.size]).toEqual([again, again, 9_998])
 })
+
+test('a service that changes while the directory is read leaves none of its old names', async () => {
+  const directory = new WatchedDirectory()
+  put(directory, 'tnt_a', 'first', service('first', ['kasse-front']))
+  for (let i = 0; i < 10_000; i++) put(directory, 'tnt_a', `s${i}`, service(`s${i}`))
+  const nearest = new NearestServices(directory)
+  await nearest.of('tnt_a')
+
+  const reading = nearest.of('tnt_a')
+  // After the first turn, in which its entry is looked at.
+  await new Promise(setImmediate)
+  put(directory, 'tnt_a', 'first', service('first', ['rechnung-svc']))
+  await reading
+
+  const names = await nearest.of('tnt_a')
+  expect([names.of('kase-front'), names.of('rechnug-svc')]).toEqual([[], ['first']])
+})
