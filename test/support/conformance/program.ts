@@ -33,13 +33,16 @@ declare module 'vitest' {
   }
 }
 
+/** Of one program with its download, on a slow machine. */
+const MINUTES_MAX = 30
+
 /**
  * @param check drives the program
  * @param check.folder where it is installed; the empty text when it installs nothing
  */
 export function conformance(program: Program, check: (folder: string) => Promise<Checks>): void {
   const { name, version, tries, installs, falseAlarms = {} } = program
-  test(name, async (context) => {
+  test(name, { timeout: MINUTES_MAX * 60_000 }, async (context) => {
     const place = installs === undefined ? { path: '' } : await installed(installs, DRIVERS)
     if ('reason' in place) return context.skip(place.reason)
     const checks = await check(place.path)

@@ -20,5 +20,6 @@ for result in check_server(client):
     seen[name] += 1
     check = name if seen[name] == 1 else f"{name} {seen[name]}"
     why = (result.reason or "").replace("\n", " ")
-    passed = result.status.name in ("SUCCESS", "SKIPPED")
+    # What is passed over was not tried: of what this server has, nothing is.
+    passed = result.status.name == "SUCCESS"
     print(f"ok {check}" if passed else f"not ok {check}: {result.status.name} {why}")
