@@ -271,6 +271,15 @@ describe('the confidence table', () => {
       'INVALID_FILTER',
     ])
 
+    // Enough people on the other side that the report keeps the filter.
+    await attributedAll(
+      ask,
+      Array.from({ length: 5 }, (_, i) => ({
+        ...now(),
+        attributed_service: 'checkout',
+        attributed_identity: `p${i}@example.com`,
+      })),
+    )
     const { json } = await ask('GET', `/v1/reports/usage?group_by=contested,service&${selected}`)
     expect(json.data).toContainEqual(
       expect.objectContaining({ contested: 'workload_identity', service: 'checkout', folded: false }),

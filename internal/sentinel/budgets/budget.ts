@@ -169,7 +169,7 @@ function agrees({ ceiling_usd, monthly_ceiling_usd, period }: StatedCeiling): bo
 }
 const AGREES = {
   path: ['monthly_ceiling_usd'],
-  message: 'must be equal to ceiling_usd, and without another period than month',
+  message: 'must be the same amount as ceiling_usd, and without another period than month',
 }
 
 export const budgetFields = z
