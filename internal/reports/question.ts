@@ -36,6 +36,8 @@ export interface ReportQuestion {
   readonly previous: Period | undefined
   /** In the order of the query. */
   readonly filters: readonly Condition<GroupField>[]
+  /** The filters select calls without a cost: the others cost the total, whoever made them. Default: false. */
+  readonly selectsFreeCalls?: true
   readonly sort: ReportSort
   readonly isAllocating: boolean
   /** Figures besides those of every report. */

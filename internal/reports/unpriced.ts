@@ -17,7 +17,8 @@ export function readUnpriced(text: string, nowMs: number, declared: readonly Dim
   if (!read.ok) return read
   const named = namedOnce(read.pairs, PARAMETERS)
   if (!named.ok) return named
-  return readReport('usage', text === '' ? QUESTION : `${text}&${QUESTION}`, nowMs, declared)
+  const question = readReport('usage', text === '' ? QUESTION : `${text}&${QUESTION}`, nowMs, declared)
+  return question.ok ? { ok: true, question: { ...question.question, selectsFreeCalls: true } } : question
 }
 
 /**

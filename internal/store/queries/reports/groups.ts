@@ -21,6 +21,8 @@ export interface ReportScope {
   readonly fromMs: number
   readonly toMs: number
   readonly filters: readonly Condition<GroupField>[]
+  /** The filters select calls without a cost. Default: false. */
+  readonly selectsFreeCalls?: true
   /** Hashes of identities that are not people, as 32 hex digits. */
   readonly notPeople: readonly string[]
   /** Declared tags whose values name people. */

@@ -59,7 +59,11 @@ export async function countHoldingFilters(
   let holding = filters.length
   for (let before = -1; before !== holding; ) {
     before = holding
-    for (const cells of tables) holding = holdingFilters(cells, holding, k, isHarmless)
+    for (const cells of tables) {
+      // What is left out costs the total: no dollars are told apart.
+      const counted = scope.selectsFreeCalls ? cells.filter(({ matches }) => matches.every(Boolean)) : cells
+      holding = holdingFilters(counted, holding, k, isHarmless)
+    }
   }
   return holding
 }
