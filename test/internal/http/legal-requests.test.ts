@@ -62,8 +62,10 @@ describe.each([...BUILDS])('%s', (_, build) => {
   test('whatever the method is, it is answered: one that no path has with 501, one that this path lacks with 405', () =>
     fc.assert(
       fc.asyncProperty(fc.oneof(fc.constantFrom(...NAMED), token), async (method) => {
-        const expected = EXPECTED[method] ?? 501
-        expect(await ask(method, []), method).toBe(expected)
+        const status = await ask(method, [])
+        // Of CONNECT newer builds say that it is malformed here, which it is: its target is no path.
+        if (method === 'CONNECT') expect([400, 501]).toContain(status)
+        else expect(status, method).toBe(EXPECTED[method] ?? 501)
       }),
       { numRuns: 300 },
     ))
