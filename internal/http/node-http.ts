@@ -18,15 +18,13 @@ const METHODS = ['get', 'post', 'put', 'patch', 'del', 'options', 'head', 'any']
 const keyOf = (method: string): string => (method === 'DELETE' ? 'del' : method.toLowerCase())
 
 const HEAD_BYTES_MAX = 16_384
-/** Of a whole request: 16 MiB over a slow line. One on which nothing moves ends sooner. */
-const REQUEST_MS_MAX = 300_000
 
 export class NodeApp {
   readonly server: Server | TlsServer
   private readonly paths = new PathTable<Map<string, Handler>>()
 
   constructor(tls?: TlsFiles) {
-    const options = { ...TIMEOUTS, requestTimeout: REQUEST_MS_MAX, maxHeaderSize: HEAD_BYTES_MAX }
+    const options = { ...TIMEOUTS, maxHeaderSize: HEAD_BYTES_MAX }
     const answer = (message: IncomingMessage, response: ServerResponse): void => this.answer(message, response)
     this.server =
       tls === undefined ? createServer(options, answer) : createTlsServer({ ...options, ...pemOf(tls) }, answer)

@@ -264,9 +264,9 @@ describe('the overview', () => {
 
 describe('the explorer', () => {
   test('shows a call soon after its arrival, and says what it cannot filter by', async () => {
-    await goWithin(page, '/console/explorer?filter[provider][eq]=openai&filter[pool][eq]=shared')
+    await goWithin(page, '/console/explorer?filter[provider][eq]=openai&filter[colour][eq]=red')
     await page.waitForSelector('.chip:has-text("openai")')
-    await page.waitForSelector('.unheld:has-text("filter[pool][eq]=shared")')
+    await page.waitForSelector('.unheld:has-text("filter[colour][eq]=red")')
     await page.locator('section[aria-label=Calls] tbody tr').first().waitFor()
     expect(await accessibilityFaults(page)).toEqual([])
     await page.click('button:has-text("Leave it out")')
