@@ -170,7 +170,7 @@ const GET_READINESS: Operation = {
   problems: ['INVALID_FILTER'],
   problem: problemDetails
     .extend({ readiness: z.enum(READINESSES).optional(), dependencies: z.array(dependency).optional() })
-    .meta({ id: 'ReadinessProblem', description: 'Problem details (RFC 9457) with what is not ready.' }),
+    .meta({ id: 'ReadinessProblem', description: 'Problem details (RFC 9457) that list the dependencies.' }),
 }
 
 /** A dependency that stands still is known within two seconds: a look and the time that its answer may take. */

@@ -1,6 +1,6 @@
 /**
  * Shares of something of which there is only so much, such as memory for bodies: nobody has more than is left for all
- * others. One who asks alone has half of it, two have a third each, and whoever comes later always finds some.
+ * others. One who asks alone has half of it, two have a third each, and one who comes later always finds some.
  */
 export class Shares {
   private readonly amount: number

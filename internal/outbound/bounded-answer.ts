@@ -14,7 +14,7 @@ export class AnswerTooLong extends Error {
 }
 
 /**
- * Reads the body of an answer from outside. Libraries read one to its end, whoever sends it: hundreds of megabytes, or a
+ * Reads the body of an answer from outside. Libraries read one to its end: hundreds of megabytes, or a
  * byte a minute.
  *
  * @throws AnswerTooLong; or a TimeoutError. In both cases the connection is closed.

@@ -36,7 +36,7 @@ export interface ReportQuestion {
   readonly previous: Period | undefined
   /** In the order of the query. */
   readonly filters: readonly Condition<GroupField>[]
-  /** The filters select calls without a cost: the others cost the total, whoever made them. Default: false. */
+  /** The filters select calls without a cost: the others cost the total. Default: false. */
   readonly selectsFreeCalls?: true
   readonly sort: ReportSort
   readonly isAllocating: boolean

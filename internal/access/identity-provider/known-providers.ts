@@ -1,4 +1,4 @@
-/** How well-known providers differ from what OpenID Connect lets one expect, in words for whoever sets one up. */
+/** How well-known providers differ from what OpenID Connect lets one expect, in words for those who set one up. */
 export interface KnownProvider {
   readonly name: string
   /** How it can state a person's groups. */

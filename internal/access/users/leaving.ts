@@ -15,7 +15,7 @@ export interface LeavingDeps {
 }
 
 /**
- * Prepares a change of the directory that ends the sign-ins of whoever has these names, or gives them other names. Of
+ * Prepares a change of the directory that ends the sign-ins of people with these names, or gives them other names. Of
  * an owner, only who could take the flag from them by `PATCH /api/v1/users/{id}` may do so; who has left is none.
  *
  * @param isEnded whether they leave; else they are renamed

@@ -26,7 +26,7 @@ export interface ScimDeps extends Pick<OpenDirectory, 'recordsOf' | 'entries' | 
   /** Ends what a person has signed in to: they have left. */
   readonly endSignIns: (tenantId: string, username: string) => Promise<void>
   /**
-   * Before a change that ends the sign-ins of whoever has these names, or renames them.
+   * Before a change that ends the sign-ins of people with these names, or renames them.
    *
    * @returns why it may not be made
    */

@@ -178,7 +178,7 @@ const createUser: ScimChange = async ({ caller, tenantId, body }, deps) => {
   if (deps.entries.of(tenantId, 'identities').size >= ENTRIES_MAX.identities) {
     return problem('CONFLICT', `Limit reached: at most ${ENTRIES_MAX.identities} identities per tenant.`)
   }
-  // Whoever signs in under this name has left, then.
+  // Who signs in under this name has left, then.
   const refusal = active === false ? await deps.prepareLeaving(caller, [userName], true) : undefined
   if (refusal !== undefined) return refusal
   const entry = changed({ name: userName }, { active: active ?? true, ...(externalId != null && { externalId }) })
@@ -222,7 +222,7 @@ async function setUser(
   }
   const next = changed(user.entry, stated)
   const names = namesOfIdentity(next)
-  // Whoever has left leaves under a further name, too.
+  // Somebody who has left leaves under a further name, too.
   const isEnded = next.inactive === true && (isRenamed || user.entry.inactive !== true)
   const refusal = isEnded || isRenamed ? await deps.prepareLeaving(caller, names, isEnded) : undefined
   if (refusal !== undefined) return refusal

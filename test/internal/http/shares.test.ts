@@ -45,7 +45,7 @@ test('nobody holds more than is left for the others', () => {
   )
 })
 
-test('what is given back can be had again, whoever held it', () => {
+test('what is given back can be had again by others', () => {
   fc.assert(
     fc.property(fc.array(asked), (all) => {
       const shares = new Shares(AMOUNT)

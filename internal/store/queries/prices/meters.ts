@@ -4,8 +4,7 @@ import { METERED_COLUMNS, type MeteredColumn, type PricedKind } from './priced-k
 
 /**
  * Kinds of tokens, calls of tools and other units with their own prices; each has its own row in a file by meter. The
- * position in
- * the list, from 1, is the meter's number in staged groups.
+ * position in the list, from 1, is the meter's number in staged groups.
  */
 export const METERS = [
   'input',

@@ -413,7 +413,7 @@ describe('Bedrock', () => {
     expect(eventOf(bedrockLog, bedrockPayload({ identity: { arn } }))['attributed_identity']).toBe(identity)
   })
 
-  test('whoever may assume a role chooses the name of its session: a claim, unless the tenant trusts it', () => {
+  test('those who may assume a role choose the name of its session: a claim, unless the tenant trusts it', () => {
     const arn = 'arn:aws:sts::1:assumed-role/Analysts/cfo@example.com'
     const payload = bedrockPayload({ identity: { arn } })
 
