@@ -5,6 +5,7 @@ import { newTenantOfProduct } from '../support/product.js'
 
 let ask: Ask
 const FEW = 'from=2026-10-01&to=2026-10-02'
+const ONE_PRICED = 'from=2026-10-08&to=2026-10-09'
 const MANY = 'from=2026-10-05&to=2026-10-06'
 
 /** Calls of so many people, each once. */
@@ -29,6 +30,8 @@ beforeAll(async () => {
     ...callsOf(7, '2026-10-05', { requested_model: 'gpt-4o' }),
     // A stated cost counts although its tokens contradict each other.
     ...callsOf(5, '2026-10-05', { cached_input_tokens: 101, estimated_cost_usd: '0.10' }),
+    ...callsOf(6, '2026-10-08', { requested_model: 'tuned-4' }),
+    ...callsOf(1, '2026-10-08', { requested_model: 'gpt-4o' }),
     ...callsOf(5, '2026-10-01', { requested_model: 'gpt-4o' }),
     ...callsOf(1, '2026-10-01', { requested_model: 'gpt-4o', cached_input_tokens: 101 }),
     ...callsOf(1, '2026-10-01', { requested_model: 'gpt-4o', cached_input_tokens: 101, estimated_cost_usd: '0.10' }),
@@ -86,6 +89,15 @@ test('where one person has unpriced calls, the row is of all calls of the model 
   expect(suppressed).toMatchObject({ reason: 'cohort_too_small', applied: [] })
   expect(data).toEqual([
     expect.objectContaining({ scope: 'parent', calls: 1, input_tokens: null, output_tokens: null, people: null }),
+  ])
+})
+
+test('a model without a price is listed with its tokens, also where one person made all other calls', async () => {
+  const { data, suppressed } = await unpriced(ONE_PRICED)
+
+  expect(suppressed).toBeUndefined()
+  expect(data).toMatchObject([
+    { served_model: 'tuned-4', calls: 6, input_tokens: 600, output_tokens: 60, folded: false },
   ])
 })
 
