@@ -46,7 +46,7 @@ export async function useOverview(page: Page): Promise<void> {
 
 /** Opens a page by the menu, as soon as its first list is there; in the explorer the card of a call too. */
 export async function visit(page: Page, path: (typeof PAGES)[number]): Promise<void> {
-  const link = page.locator(`header.top nav a[href*="/console/${path}"]`)
+  const link = page.locator(`header.top nav a[href*="/${path}"]`)
   if (!(await link.isVisible())) await page.click('header.top nav summary')
   await link.click()
   await page.waitForSelector(SHOWN)

@@ -53,9 +53,19 @@ export function consoleRoutes(
     if (address === undefined) replyDocument(exchange, page)
     else exchange.reply(`302 Found\r\nLocation: ${address}\r\nCache-Control: no-store`, '')
   }
+  // The same document again, at the addresses that people see.
+  const ofTenant = {
+    method: 'get',
+    access: 'public',
+    operation: GET_CONSOLE_PAGE,
+    isUndescribed: true,
+    handle: replyPage,
+  } as const
   return [
     { method: 'get', path: '/console', access: 'public', operation: GET_CONSOLE, handle: replyPage },
     { method: 'get', path: '/console/:page', access: 'public', operation: GET_CONSOLE_PAGE, handle: replyPage },
+    { ...ofTenant, path: '/console/t/:tenant' },
+    { ...ofTenant, path: '/console/t/:tenant/:page' },
     {
       method: 'get',
       path: '/console/assets/:file',

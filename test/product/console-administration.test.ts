@@ -157,7 +157,7 @@ describe('exports', () => {
     const lines = gunzipSync(bytes).toString('utf8').trim().split('\r\n')
     expect(lines.length).toBeGreaterThan(1)
     expect(lines[0]).toContain('BilledCost')
-    expect(new URL(page.url()).pathname).toBe('/console/exports')
+    expect(page.url()).toBe(`${service.credentials.console_url}/exports`)
   })
 })
 

@@ -217,6 +217,7 @@ describe('access', () => {
     await page.fill('dialog input[name=username]', 'ada@example.com')
     await page.check('dialog input[value="read:reporting"]')
     await page.click('dialog button:has-text("Add the person")')
+    expect(await page.textContent('dialog .address')).toBe(service.credentials.console_url)
     const password = await secretShown()
     const { context, page: adas } = await openConsole(browser)
     await adas.goto(service.credentials.console_url)

@@ -104,9 +104,9 @@ describe('signing in', () => {
     await first.page.waitForSelector('[data-total]')
     await second.page.goto(link)
 
-    expect(first.page.url()).toBe(`${service.baseUrl}/console`)
+    expect(first.page.url()).toBe(service.credentials.console_url)
     expect(await second.page.textContent('[role=alert]')).toContain('Sign in again')
-    expect(second.page.url()).toBe(`${service.baseUrl}/console`)
+    expect(second.page.url()).toBe(service.credentials.console_url)
     await Promise.all([first.context.close(), second.context.close()])
   })
 

@@ -50,8 +50,7 @@ export async function signInByPassword(
   { credentials }: Pick<Instance, 'credentials'>,
   path = '',
 ): Promise<void> {
-  const address = new URL(credentials.console_url)
-  await page.goto(`${address.origin}${address.pathname}${path}${path.includes('?') ? '&' : '?'}${address.searchParams}`)
+  await page.goto(credentials.console_url + path)
   await page.fill('#username', credentials.admin_username)
   await page.fill('#password', credentials.admin_password)
   await page.click('button[value=allow]')

@@ -1,13 +1,38 @@
 /** The state of a page is its address: what a person shares is what they see. */
 export interface Address {
+  /** Whose data: id or name of the tenant; empty where the address does not say. */
+  readonly tenant: string
   /** The path's last segment; empty: the overview. */
   readonly page: string
   readonly params: URLSearchParams
 }
 
+const CONSOLE = '/console'
+const PATH = /^\/console(?:\/t\/([^/]+))?(?:\/([^/]*))?/
+
+/** `/console/t/<tenant>/<page>?…`, or as before there were tenants in paths: `/console/<page>?tenant=<tenant>&…`. */
 export function readAddress(pathname: string, search: string): Address {
-  const page = pathname.replace(/^\/console\/?/, '').split('/')[0] ?? ''
-  return { page, params: new URLSearchParams(search) }
+  const [, inPath, page = ''] = PATH.exec(pathname) ?? []
+  const params = new URLSearchParams(search)
+  const tenant = inPath === undefined ? (params.get('tenant') ?? '') : decoded(inPath)
+  params.delete('tenant')
+  return { tenant, page, params }
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
+/** Where the pages are. */
+let root = CONSOLE
+
+/** All addresses from now on are of this tenant. @param tenant its id; empty: they do not say it */
+export function setTenant(tenant: string): void {
+  root = tenant === '' ? CONSOLE : `${CONSOLE}/t/${encodeURIComponent(tenant)}`
 }
 
 /** Parameters that hold on every page. */
@@ -16,7 +41,7 @@ const SHARED = ['period', 'zone'] as const
 /** Brackets and commas stay readable: these are the API's own filter names. */
 export function addressOf(page: string, params: URLSearchParams): string {
   const query = params.toString().replaceAll('%5B', '[').replaceAll('%5D', ']').replaceAll('%2C', ',')
-  return `/console${page === '' ? '' : `/${page}`}${query === '' ? '' : `?${query}`}`
+  return `${root}${page === '' ? '' : `/${page}`}${query === '' ? '' : `?${query}`}`
 }
 
 /** Those of the parameters that hold on every page. */

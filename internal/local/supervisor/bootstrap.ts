@@ -123,7 +123,7 @@ async function readOrCreate(
   const ids = await tenantIdsOf(broker, masterKeys, tenantId)
   const current: Credentials = {
     base_url: baseUrl,
-    console_url: `${baseUrl}/console?tenant=${tenantId}`,
+    console_url: `${baseUrl}/console/t/${tenantId}`,
     tenant_id: tenantId,
     client_id: randomId('cli', ids),
     client_secret: createClientSecret(mode),

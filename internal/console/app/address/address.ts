@@ -1,11 +1,18 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Address, addressOf, changed, readAddress } from '../../figures/address.js'
+import { currentTokens } from '../session/session.js'
 
 /** The address bar: read, changed, and followed. */
 
 const CHANGED = 'attribution:address'
 
-const read = (): Address => readAddress(location.pathname, location.search)
+/** The address, which then names the tenant: what a person copies from the address bar reaches others. */
+function read(): Address {
+  const address = readAddress(location.pathname, location.search)
+  const href = addressOf(address.page, address.params)
+  if (href.split('?')[0] !== location.pathname) history.replaceState(null, '', href)
+  return address
+}
 
 export function useAddress(): Address {
   const [address, setAddress] = useState(read)
@@ -42,6 +49,9 @@ export function followLink(event: MouseEvent): void {
   if (link === null || !isPlain || link.target !== '' || link.hasAttribute('download')) return
   const url = new URL(link.href)
   if (url.origin !== location.origin || !/^\/console(\/|$)/.test(url.pathname)) return
+  const { tenant, page, params } = readAddress(url.pathname, url.search)
+  // Another tenant is another sign-in: the browser loads it.
+  if (tenant !== '' && tenant !== currentTokens()?.tenantId) return
   event.preventDefault()
-  goTo(url.pathname + url.search)
+  goTo(addressOf(page, params))
 }

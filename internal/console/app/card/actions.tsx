@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { addressOf } from '../../figures/address.js'
 import { change, messageOf } from '../parts/change.js'
 import { Field } from '../parts/field.js'
 import { FormDialog } from '../parts/form-dialog.js'
@@ -31,9 +32,8 @@ export function Actions({ record, onChanged }: ActionsProps) {
     send(what).catch((cause: unknown) => setSaid(messageOf(cause)))
   }
   const copy = async (): Promise<void> => {
-    const url = new URL('/console/explorer', location.origin)
-    url.searchParams.set('record', record.id)
-    await navigator.clipboard.writeText(url.href)
+    const address = addressOf('explorer', new URLSearchParams({ record: record.id }))
+    await navigator.clipboard.writeText(location.origin + address)
     setSaid('The link is in the clipboard.')
   }
   const mayChange = hasScope('admin:config')

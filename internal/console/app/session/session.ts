@@ -1,3 +1,4 @@
+import { addressOf, readAddress, setTenant } from '../../figures/address.js'
 import {
   clientIdOf,
   redeemCode,
@@ -53,7 +54,7 @@ const say = (message: Message): void => channel.postMessage(message)
 export const currentTokens = (): Tokens | undefined => tokens
 /** The tenant that the address names, else that of the last sign-in: an address alone is remembered by nobody. */
 export const rememberedTenant = (): string =>
-  new URL(location.href).searchParams.get('tenant') ?? localStorage.getItem(TENANT_KEY) ?? ''
+  readAddress(location.pathname, location.search).tenant || (localStorage.getItem(TENANT_KEY) ?? '')
 export const hasScope = (scope: string): boolean => tokens?.scopes.includes(scope) === true
 
 /** Calls back when the person is signed out. @returns stops */
@@ -87,32 +88,33 @@ export async function beginSession(): Promise<'callback elsewhere' | 'signed out
   const link = new URLSearchParams(address.hash.slice(1))
   const [code, verifier] = [link.get('code'), link.get('verifier')]
   if (code !== null && verifier !== null) {
-    history.replaceState(null, '', withoutTenant())
+    history.replaceState(null, '', addressAt(tenantId))
     keep(await redeemLink(tenantId, code, verifier))
     return undefined
   }
   tokens = await fromOtherTab(tenantId)
   if (tokens === undefined) return 'signed out'
-  history.replaceState(null, '', withoutTenant())
+  history.replaceState(null, '', addressAt(tenantId))
   return undefined
 }
 
-/** Where the person is, once signed in. */
-function withoutTenant(): string {
-  const { pathname, searchParams } = new URL(location.href)
-  searchParams.delete('tenant')
-  return searchParams.size === 0 ? pathname : `${pathname}?${searchParams}`
+/** Where the person is, once signed in at the tenant. */
+function addressAt(tenantId: string): string {
+  setTenant(tenantId)
+  const { page, params } = readAddress(location.pathname, location.search)
+  return addressOf(page, params)
 }
 
 async function answerCallback(address: URL): Promise<'callback elsewhere' | 'signed out' | undefined> {
   const [code, state] = [address.searchParams.get('code'), address.searchParams.get('state') ?? '']
-  history.replaceState(null, '', '/console')
+  history.replaceState(null, '', addressOf('', new URLSearchParams()))
   const pending = JSON.parse(sessionStorage.getItem(PENDING_KEY) ?? 'null') as Pending | null
   sessionStorage.removeItem(PENDING_KEY)
   if (pending?.state !== state) {
     say({ kind: 'answered', state, code })
     return 'callback elsewhere'
   }
+  setTenant(pending.tenantId)
   history.replaceState(null, '', pending.returnTo)
   if (code === null) return 'signed out'
   keep(await redeemCode(pending.tenantId, code, pending.verifier))
@@ -164,7 +166,7 @@ const base64url = (bytes: Uint8Array): string =>
 /** Leaves for the sign-in page; the answer comes back to where the person is now. */
 export async function goToSignIn(tenantId: string): Promise<void> {
   const [state, verifier] = [randomText(), randomText()]
-  const pending: Pending = { state, verifier, tenantId, returnTo: withoutTenant() }
+  const pending: Pending = { state, verifier, tenantId, returnTo: addressAt(tenantId) }
   sessionStorage.setItem(PENDING_KEY, JSON.stringify(pending))
   location.assign(authorizeUrl(tenantId, state, await challengeOf(verifier)))
 }

@@ -81,7 +81,7 @@ test('later starts keep the credentials and update the base URL', async () => {
   expect(await bootstrap('http://127.0.0.1:9000')).toEqual({
     ...made,
     base_url: 'http://127.0.0.1:9000',
-    console_url: `http://127.0.0.1:9000/console?tenant=${made.tenant_id}`,
+    console_url: `http://127.0.0.1:9000/console/t/${made.tenant_id}`,
   })
   expect(kept().base_url).toBe('http://127.0.0.1:9000')
 })

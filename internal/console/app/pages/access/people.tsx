@@ -1,7 +1,10 @@
 import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
+import { addressOf } from '../../../figures/address.js'
 import { useList } from '../../api/use-list.js'
 import { change } from '../../parts/change.js'
+import { Copy } from '../../parts/copy.js'
+import { Dialog } from '../../parts/dialog.js'
 import { Check, Field } from '../../parts/field.js'
 import { checkedOf, textOf } from '../../parts/form.js'
 import { FormDialog } from '../../parts/form-dialog.js'
@@ -9,7 +12,6 @@ import { Instant } from '../../parts/instant.js'
 import { ListSection } from '../../parts/list-section.js'
 import { Name } from '../../parts/name.js'
 import { Inside, type Opening, Opens } from '../../parts/opens.js'
-import { Secret } from '../../parts/secret.js'
 import { currentTokens } from '../../session/session.js'
 import { PEOPLE_PATH, type Person } from './credential.js'
 import { Scopes } from './fields.js'
@@ -25,7 +27,7 @@ interface PeopleProps {
 export function People({ opening, zone }: PeopleProps) {
   const list = useList<Person>(PEOPLE_PATH)
   const [isAdding, setAdding] = useState(false)
-  const [password, setPassword] = useState<string | undefined>()
+  const [added, setAdded] = useState<Added | undefined>()
   return (
     <>
       <ListSection
@@ -69,20 +71,13 @@ export function People({ opening, zone }: PeopleProps) {
       {isAdding && (
         <Add
           onClose={() => setAdding(false)}
-          onAdded={(generated) => {
-            setPassword(generated)
+          onAdded={(person) => {
+            setAdded(person)
             list.answer.reload()
           }}
         />
       )}
-      {password !== undefined && (
-        <Secret
-          title="The first password"
-          secret={password}
-          about="Give it to the person over a safe way."
-          onClose={() => setPassword(undefined)}
-        />
-      )}
+      {added !== undefined && <ToSend {...added} onClose={() => setAdded(undefined)} />}
     </>
   )
 }
@@ -90,22 +85,55 @@ export function People({ opening, zone }: PeopleProps) {
 const secondFactorOf = ({ second_factor: has, signs_in_by: by }: Person): string =>
   by === 'identity_provider' ? 'at the provider' : has ? 'set up' : 'none'
 
+interface Added {
+  readonly username: string
+  /** A generated one. */
+  readonly password?: string
+}
+
+/** What the new person needs. The password is in memory while this dialog is open, and nowhere else. */
+function ToSend({ username, password, onClose }: Added & { readonly onClose: () => void }) {
+  const address = location.origin + addressOf('', new URLSearchParams())
+  return (
+    <Dialog title={`${username} can sign in`} onClose={onClose}>
+      <p>Send them the address of the console:</p>
+      <pre class="block address">{address}</pre>
+      <p class="actions">
+        <Copy text={address} label="Copy the address" />
+      </p>
+      {password !== undefined && (
+        <>
+          <p>Give them their first password over another, safe way. It is shown only once.</p>
+          <pre class="block secret">{password}</pre>
+          <p class="actions">
+            <Copy text={password} label="Copy the password" />
+          </p>
+        </>
+      )}
+      <p class="actions">
+        <button type="button" class="primary" onClick={onClose}>
+          I have it
+        </button>
+      </p>
+    </Dialog>
+  )
+}
+
 interface AddProps {
   readonly onClose: () => void
-  /** @param password a generated one */
-  readonly onAdded: (password: string | undefined) => void
+  readonly onAdded: (person: Added) => void
 }
 
 function Add({ onClose, onAdded }: AddProps) {
   const send = async (fields: FormData): Promise<void> => {
-    const { password } = await change<{ readonly password?: string }>('POST', PEOPLE_PATH, {
+    const person = await change<Added>('POST', PEOPLE_PATH, {
       username: textOf(fields, 'username'),
       scopes: checkedOf(fields, 'scopes'),
       // Absent: the first administrator becomes the owner.
       ...(fields.has('owner') && { owner: true }),
       ...(textOf(fields, 'password') !== undefined && { password: fields.get('password') }),
     })
-    onAdded(password)
+    onAdded(person)
   }
   return (
     <FormDialog title="Add a person" verb="Add the person" onClose={onClose} send={send}>

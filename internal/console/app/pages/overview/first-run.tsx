@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { linkTo } from '../../../figures/address.js'
 import { ApiProblem, ask } from '../../api/ask.js'
 
 /** An instance without calls: three ways to send a first one, and a light that turns on when it comes. */
@@ -32,8 +33,8 @@ export function FirstRun() {
       {sent instanceof ApiProblem && <p role="alert">{sent.message}</p>}
       <h2>Or connect what makes your calls</h2>
       <p>
-        LiteLLM, OpenTelemetry, Kong, Envoy: <a href="/console/sources">Sources</a> has the lines to paste, and a key
-        for them.
+        LiteLLM, OpenTelemetry, Kong, Envoy: <a href={linkTo('sources', new URLSearchParams())}>Sources</a> has the
+        lines to paste, and a key for them.
       </p>
       <h2>Or look at a made-up company</h2>
       <pre>npm start -- --demo</pre>

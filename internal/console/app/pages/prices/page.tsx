@@ -1,5 +1,6 @@
 import type { AttributionRecord } from 'attribution-service/sdk/api'
 import { useState } from 'preact/hooks'
+import { linkTo } from '../../../figures/address.js'
 import { shownPeriod } from '../../address/period.js'
 import { ask } from '../../api/ask.js'
 import { useAnswer } from '../../api/use-answer.js'
@@ -72,7 +73,7 @@ function Book() {
                   , version <Id>{book.book_id}</Id>
                 </>
               )}
-              . <a href={`/console/explorer?record=${book.id}`}>Open the call</a>
+              . <a href={linkTo('explorer', new URLSearchParams(), { record: book.id })}>Open the call</a>
             </p>
           )
         }
