@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import type { Records } from '../broker/records.js'
+import { containsText } from '../filters/contains.js'
+import { CONTAINS_PARAMETER } from '../http/contract/page.js'
 import { pageOf, pageOfSorted } from '../http/resource/collection.js'
 import { type Collection, type ResourceDeps, resource } from '../http/resource/resource.js'
 import type { Route } from '../http/route.js'
@@ -33,7 +35,10 @@ function routesOf<K extends DirectoryKind, F, C>(kind: EntryKind<K, F, C>, deps:
       tag: 'Directory',
       stepUp: 'delete',
       order: 'by name',
-      filters: { [kind.nameField]: z.string().optional().meta({ description: 'Only the entry with this name.' }) },
+      filters: {
+        [kind.nameField]: z.string().optional().meta({ description: 'Only the entry with this name.' }),
+        ...CONTAINS_PARAMETER,
+      },
       descriptions: {
         list: kind.description,
         create: `${kind.description} Applies to events attributed after this request.`,
@@ -80,13 +85,17 @@ function entryCollection<K extends DirectoryKind, F, C>(
     countOf: (tenantId) => entries.of(tenantId, kind).size,
     page(request, tenantId, show) {
       const all = entries.of(tenantId, kind)
-      const name = request.filters[nameField]
-      if (name === undefined) return pageOfSorted(request, all.sorted, 'ascending', ([id, entry]) => show(entry, id))
+      const { [nameField]: name, contains = '' } = request.filters
+      const isWanted = (entry: EntriesOf[K]): boolean => contains === '' || containsText(nameOf(entry), contains)
+      if (name === undefined) {
+        const showRow = ([id, entry]: readonly [string, EntriesOf[K]]) => show(entry, id)
+        return pageOfSorted(request, all.sorted, 'ascending', showRow, ([, entry]) => isWanted(entry))
+      }
       const id = entryId(kind, name, idsOf(tenantId))
       const entry = all.get(id)
       return pageOf(
         request,
-        entry === undefined || request.after !== undefined ? [] : [entry],
+        entry === undefined || !isWanted(entry) || request.after !== undefined ? [] : [entry],
         () => [name, id],
         (found) => show(found, id),
       )

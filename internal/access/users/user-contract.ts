@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { SCOPES } from '../../auth/scopes.js'
 import { json, type Operation } from '../../http/contract/operation.js'
-import { PAGE_PARAMETERS, pageOf } from '../../http/contract/page.js'
+import { CONTAINS_PARAMETER, PAGE_PARAMETERS, pageOf } from '../../http/contract/page.js'
 import { wantedScopes } from '../../http/contract/scopes.js'
 import { exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js'
 import { isCommonPassword } from '../oauth/common-passwords.js'
@@ -106,7 +106,7 @@ export const LIST_USERS: Operation = {
   id: 'listUsers',
   tag: 'Access',
   summary: "List the tenant's people, newest first",
-  query: PAGE_PARAMETERS,
+  query: { ...PAGE_PARAMETERS, ...CONTAINS_PARAMETER },
   replies: {
     200: {
       description: 'A page of people.',

@@ -49,6 +49,7 @@ export function userRoutes(deps: UserRoutesDeps): readonly Route[] {
         get: GET_USER,
         of: users.of,
         find: findUser,
+        nameOf: ({ username }) => username,
         show: (user: StoredUser) => shownUser(user, isOwner(findTenant(user.tenant_id), user.id)),
       },
       deps,

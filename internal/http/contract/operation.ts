@@ -22,7 +22,7 @@ export const TAGS = {
   Pools: 'Cost pools: where the cost of unattributed calls is allocated.',
   Connectors: 'Partner systems that send and read data on behalf of a tenant.',
   Partner: 'API for partner connectors.',
-  Console: 'The page for people, and its files.',
+  Console: 'The page for people, its files, and the views that people save.',
   Health: 'Liveness and readiness.',
   Contract: 'The API description and the error pages.',
 } as const

@@ -27,3 +27,8 @@ export const PAGE_PARAMETERS = {
         'five hours after the snapshot time of the first page.',
     }),
 } as const
+
+/** Of collections whose records have names. */
+export const CONTAINS_PARAMETER = {
+  contains: z.string().optional().meta({ description: 'Only those whose name contains this text, in any case.' }),
+}

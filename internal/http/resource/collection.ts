@@ -121,10 +121,11 @@ export const pageOfSorted = <T, W>(
   records: SortedRecords<T>,
   order: Order,
   show: (record: T) => W,
+  isWanted?: (record: T) => boolean,
 ): Page<W> =>
   pageOf(
     request,
-    records.after(request.after, order, request.limit + 1),
+    records.after(request.after, order, request.limit + 1, isWanted),
     ({ key }) => key,
     ({ record }) => show(record),
   )
@@ -161,6 +162,10 @@ export function pageOfAll<T, W>(
     ({ key }) => key,
     ({ record }) => show(record),
   )
+}
+
+export function* wanted<T>(records: Iterable<T>, isWanted: (record: T) => boolean): Iterable<T> {
+  for (const record of records) if (isWanted(record)) yield record
 }
 
 /** The insertion index of a key among sorted rows. */

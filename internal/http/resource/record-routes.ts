@@ -1,11 +1,12 @@
 import type { Caller } from '../../auth/authenticate.js'
 import type { RateClass } from '../../auth/rate-limits.js'
 import type { Scope } from '../../auth/scopes.js'
+import { containsText } from '../../filters/contains.js'
 import type { IdPrefix, TenantIds } from '../../ids/ids.js'
 import type { Operation } from '../contract/operation.js'
 import type { Exchange } from '../exchange.js'
 import type { Route } from '../route.js'
-import { type PageRequest, pageOfAll, readPage } from './collection.js'
+import { type PageRequest, pageOfAll, readPage, wanted } from './collection.js'
 import { replyFromStore } from './from-store.js'
 import { noSuch, refusalOfId } from './own-id.js'
 import type { CursorCodec, Page } from './pages.js'
@@ -17,7 +18,7 @@ interface ReadContract {
   /** The kind's name in a sentence: `API key`. */
   readonly what: string
   /** Default: `admin:config`. */
-  readonly access?: Scope
+  readonly access?: 'any' | Scope
   /** Default: `control`. */
   readonly rateClass?: RateClass
   readonly list: Operation
@@ -40,8 +41,8 @@ export interface ReadKind extends ReadContract {
   readonly complete?: CompleteRecords
   /** Names of the query parameters that filter the collection. */
   readonly filters?: readonly string[]
-  readonly page: (request: PageRequest<string>, tenantId: string) => Page<object>
-  readonly find: (tenantId: string, id: string) => object | undefined
+  readonly page: (request: PageRequest<string>, caller: Caller) => Page<object>
+  readonly find: (caller: Caller, id: string) => object | undefined
 }
 
 /** A kind of record that is held in memory, each under an id of its own. */
@@ -49,6 +50,8 @@ export interface RecordKind<T, W> extends ReadContract {
   /** All records of a tenant, in any order. */
   readonly of: (tenantId: string) => Iterable<T>
   readonly find: (id: string) => T | undefined
+  /** With it, the collection has the parameter `contains`. */
+  readonly nameOf?: (record: T) => string
   /** The record in wire form. */
   readonly show: (record: T) => W
 }
@@ -67,15 +70,20 @@ export interface TenantRecord {
 
 /** The routes that list records of a kind, newest first, and get each by its id. */
 export const recordRoutes = <T extends TenantRecord, W extends object>(
-  { of, find, show, ...contract }: RecordKind<T, W>,
+  { of, find, nameOf, show, ...contract }: RecordKind<T, W>,
   deps: RecordRoutesDeps,
 ): readonly Route[] =>
   readRoutes(
     {
       ...contract,
-      page: (request, tenantId) =>
-        pageOfAll(request, of(tenantId), ({ created_at, id }) => [created_at, id], 'descending', show),
-      find(tenantId, id) {
+      filters: nameOf === undefined ? [] : ['contains'],
+      page(request, { tenantId }) {
+        const { contains = '' } = request.filters
+        const isWanted = (record: T): boolean => nameOf === undefined || containsText(nameOf(record), contains)
+        const records = wanted(of(tenantId), isWanted)
+        return pageOfAll(request, records, ({ created_at, id }) => [created_at, id], 'descending', show)
+      },
+      find({ tenantId }, id) {
         const record = find(id)
         return record?.tenant_id === tenantId ? show(record) : undefined
       },
@@ -106,7 +114,7 @@ function showPage(
 ): void | Promise<void> {
   const read = readPage(exchange, caller, path, deps, filters)
   if (!read.ok) return exchange.replyProblem(read.problem)
-  const shown = page(read.request, caller.tenantId)
+  const shown = page(read.request, caller)
   if (complete === undefined) return exchange.replyJson('200 OK', shown)
   return replyFromStore(exchange, async (signal) => {
     const data = await complete(caller.tenantId, shown.data, signal)
@@ -116,13 +124,14 @@ function showPage(
 
 function showOne(
   exchange: Exchange,
-  { tenantId }: Caller,
+  caller: Caller,
   { prefix, what, find, complete }: ReadKind,
   { idsOf }: RecordRoutesDeps,
 ): void | Promise<void> {
+  const { tenantId } = caller
   const refusal = refusalOfId(prefix, exchange.parameter, idsOf(tenantId), what)
   if (refusal !== undefined) return exchange.replyProblem(refusal)
-  const shown = find(tenantId, exchange.parameter)
+  const shown = find(caller, exchange.parameter)
   if (shown === undefined) return exchange.replyProblem(noSuch(what))
   if (complete === undefined) return exchange.replyJson('200 OK', shown)
   return replyFromStore(exchange, async (signal) => {

@@ -1,4 +1,5 @@
 import type { AuditAction } from '../../auth/audit-entry.js'
+import type { Caller } from '../../auth/authenticate.js'
 import type { Scope } from '../../auth/scopes.js'
 import type { Records } from '../../broker/records.js'
 import type { WatchedRecords } from '../../broker/watched-records.js'
@@ -8,7 +9,7 @@ import type { CanonicalValue } from '../../text/canonical-json.js'
 import type { MutationRequest, Reply } from '../mutations/mutation.js'
 import type { Mutate } from '../mutations/mutations.js'
 import type { Route } from '../route.js'
-import { type PageRequest, pageOfAll } from './collection.js'
+import { type PageRequest, pageOfAll, wanted } from './collection.js'
 import { noSuch, refusalOfId } from './own-id.js'
 import type { CursorCodec, Page } from './pages.js'
 import { type CompleteRecords, readRoutes, type TenantRecord } from './record-routes.js'
@@ -18,7 +19,7 @@ import type { Order } from './sorted-records.js'
 /** A kind of record that a tenant lists, gets, adds, updates and deletes: its contract, and its rules as functions. */
 export interface Resource<T, Fields, Changes> extends ResourceContract<Fields, Changes> {
   /** Default: `admin:config`. */
-  readonly access?: Scope
+  readonly access?: 'any' | Scope
   readonly actions: { readonly create: AuditAction; readonly delete: AuditAction }
   /** Which changes need a recent sign-in of a person: none unless stated. */
   readonly stepUp?: 'every_change' | 'delete'
@@ -42,6 +43,10 @@ export interface Resource<T, Fields, Changes> extends ResourceContract<Fields, C
   readonly update?: { readonly action: AuditAction; readonly apply: (record: T, changes: Changes) => T }
   /** Why a record conflicts with the tenant's other records; nothing is then written. */
   readonly refuse?: (tenantId: string, record: T) => Problem | undefined
+  /** Whether a record exists for a caller. Absent: each of the tenant does. */
+  readonly isSeenBy?: (record: T, caller: Caller) => boolean
+  /** Why a caller may not change or delete a record that they see. Absent: whoever has the scope may. */
+  readonly refuseChange?: (record: T, caller: Caller) => Problem | undefined
   /** The record in wire form. */
   show(record: T, id: string): object
   /** Completes the records of a GET. */
@@ -62,7 +67,13 @@ export interface Collection<T> extends Pick<Records<T>, 'createOnce' | 'change' 
   keyOf(tenantId: string, id: string): string | undefined
   get(tenantId: string, id: string): T | undefined
   countOf(tenantId: string): number
-  page<W>(request: PageRequest<string>, tenantId: string, show: (record: T, id: string) => W): Page<W>
+  /** @param isShown default: all records are */
+  page<W>(
+    request: PageRequest<string>,
+    tenantId: string,
+    show: (record: T, id: string) => W,
+    isShown?: (record: T) => boolean,
+  ): Page<W>
 }
 
 export interface ResourceDeps {
@@ -78,11 +89,11 @@ export function resource<T, Fields, Changes>(
   { mutate, ...deps }: ResourceDeps,
 ): readonly Route[] {
   const { path, prefix, collection, actions, example, changes, update: updating, access = 'admin:config' } = kind
+  const { isSeenBy = () => true } = kind
   const declared = { access, rateClass: 'control' } as const
   const operations = resourceOperations(kind)
   const onePath = `${path}/:id`
   const change = { ...declared, ...(kind.stepUp === 'every_change' && { needsStepUp: true as const }) }
-  const show = (record: T | undefined, id: string) => record && kind.show(record, id)
   return [
     ...readRoutes(
       {
@@ -92,8 +103,12 @@ export function resource<T, Fields, Changes>(
         access,
         ...operations,
         filters: Object.keys(kind.filters ?? {}),
-        page: (request, tenantId) => collection.page(request, tenantId, kind.show),
-        find: (tenantId, id) => show(collection.get(tenantId, id), id),
+        page: (request, caller) =>
+          collection.page(request, caller.tenantId, kind.show, (record) => isSeenBy(record, caller)),
+        find(caller, id) {
+          const record = collection.get(caller.tenantId, id)
+          return record !== undefined && isSeenBy(record, caller) ? kind.show(record, id) : undefined
+        },
         ...(kind.complete && { complete: kind.complete }),
       },
       deps,
@@ -168,12 +183,18 @@ const isSame = <T>(one: T, other: T): boolean =>
 const withoutTimes = (member: string, value: unknown): unknown =>
   member === 'created_at' || member === 'stated_at' ? '' : value
 
+/** Why a caller may not change a record: for them it does not exist, or is not theirs. */
+function refusalOfChange<T, F, C>(record: T, caller: Caller, kind: Resource<T, F, C>): Problem | undefined {
+  return kind.isSeenBy?.(record, caller) === false ? noSuch(nounOf(kind)) : kind.refuseChange?.(record, caller)
+}
+
 async function update<T, F, C>(
-  { caller: { tenantId }, body, parameter: id }: MutationRequest<C>,
+  { caller, body, parameter: id }: MutationRequest<C>,
   kind: Resource<T, F, C>,
   apply: (record: T, changes: C) => T,
   { idsOf }: Pick<ResourceDeps, 'idsOf'>,
 ): Promise<Reply | Problem> {
+  const { tenantId } = caller
   const what = nounOf(kind)
   const foreign = refusalOfId(kind.prefix, id, idsOf(tenantId), what)
   if (foreign !== undefined) return foreign
@@ -186,7 +207,7 @@ async function update<T, F, C>(
   const after = await kind.collection.change(key, (record) => {
     before = record
     const next = apply(record, body)
-    refusal = kind.refuse?.(tenantId, next)
+    refusal = refusalOfChange(record, caller, kind) ?? kind.refuse?.(tenantId, next)
     return refusal === undefined ? next : undefined
   })
   if (refusal !== undefined) return refusal
@@ -199,16 +220,23 @@ async function update<T, F, C>(
 }
 
 async function remove<T, F, C>(
-  { caller: { tenantId }, parameter: id, isRepeat }: MutationRequest<unknown>,
+  { caller, parameter: id, isRepeat }: MutationRequest<unknown>,
   kind: Resource<T, F, C>,
   { idsOf }: Pick<ResourceDeps, 'idsOf'>,
 ): Promise<Reply | Problem> {
+  const { tenantId } = caller
   const what = nounOf(kind)
-  const refusal = refusalOfId(kind.prefix, id, idsOf(tenantId), what)
-  if (refusal !== undefined) return refusal
+  const foreign = refusalOfId(kind.prefix, id, idsOf(tenantId), what)
+  if (foreign !== undefined) return foreign
   const before = kind.collection.get(tenantId, id)
   const key = kind.collection.keyOf(tenantId, id)
-  const isDeleted = key !== undefined && (await kind.collection.delete(key))
+  let refusal: Problem | undefined
+  const isMeant = (record: T): boolean => {
+    refusal = refusalOfChange(record, caller, kind)
+    return refusal === undefined
+  }
+  const isDeleted = key !== undefined && (await kind.collection.delete(key, isMeant))
+  if (refusal !== undefined) return refusal
   // In a repeat, an earlier attempt of the same request may have deleted it.
   if (!isDeleted && !isRepeat) return noSuch(what)
   return { status: 204, ...(before !== undefined && { changes: { before: kind.audited(before) } }) }
@@ -233,7 +261,7 @@ export function watchedCollection<T extends TenantRecord>(
       return record?.tenant_id === tenantId ? record : undefined
     },
     countOf: records.countOf,
-    page: (request, tenantId, show) =>
-      pageOfAll(request, records.of(tenantId), sortKeyOf, order, (record) => show(record, record.id)),
+    page: (request, tenantId, show, isShown = () => true) =>
+      pageOfAll(request, wanted(records.of(tenantId), isShown), sortKeyOf, order, (record) => show(record, record.id)),
   }
 }

@@ -57,14 +57,20 @@ export class SortedRecords<T> {
     if (chunk.length === 0) this.chunks.splice(at, 1)
   }
 
-  /** Up to `count` rows after a key, which may have been deleted since; the first ones without a key. */
-  after(key: readonly string[] | undefined, order: Order, count: number): readonly Row<T>[] {
+  /** Up to `count` wanted rows after a key, which may have been deleted since; the first ones without a key. */
+  after(
+    key: readonly string[] | undefined,
+    order: Order,
+    count: number,
+    isWanted: (record: T) => boolean = () => true,
+  ): readonly Row<T>[] {
     const found: Row<T>[] = []
     const step = order === 'ascending' ? 1 : -1
     let [at, index] = key === undefined ? this.start(order) : this.nextTo(key, order)
     for (let chunk = this.chunks[at]; chunk !== undefined && found.length < count; chunk = this.chunks[at]) {
       for (; index >= 0 && index < chunk.length && found.length < count; index += step) {
-        found.push(chunk[index] as Row<T>)
+        const row = chunk[index] as Row<T>
+        if (isWanted(row.record)) found.push(row)
       }
       at += step
       index = step > 0 ? 0 : (this.chunks[at]?.length ?? 0) - 1

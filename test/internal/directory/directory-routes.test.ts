@@ -323,6 +323,20 @@ test('pages of directory entries are sorted by name and contain each entry once 
   expect(seen.filter((name) => names.includes(name))).toEqual(names)
 })
 
+test('entries are found by a part of their name, in any case, page by page', async () => {
+  for (const name of ['Zoe Anders', 'zoe.berg', 'ZOE', 'Enzo Erhart'])
+    await ask('POST', IDENTITIES, { name, owner: 'x' })
+
+  const first = (await ask('GET', `${IDENTITIES}?contains=zo%65&limit=2`)).json
+  const rest = (await ask('GET', `${IDENTITIES}?contains=zo%65&limit=2&cursor=${first.page.next_cursor}`)).json
+  const none = (await ask('GET', `${IDENTITIES}?contains=anders&name=ZOE`)).json
+
+  const names = [first, rest].map(({ data }) => data.map(({ name }: { readonly name: string }) => name))
+  expect(names).toEqual([['ZOE', 'Zoe Anders'], ['zoe.berg']])
+  expect(rest.page.has_more).toBe(false)
+  expect(none.data).toEqual([])
+})
+
 test('the audit log records each change of an identity without its name', async () => {
   const traceId = randomUUID().replaceAll('-', '')
   const traced = { traceparent: `00-${traceId}-0000000000000001-00` }

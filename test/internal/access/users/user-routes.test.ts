@@ -34,6 +34,16 @@ async function stored(username: string): Promise<StoredUser | undefined> {
 const opens = async (username: string, password: string): Promise<boolean> =>
   isPasswordOf((await stored(username))?.password, password)
 
+test('people are found by a part of their name, in any case', async () => {
+  for (const username of ['zoe@example.org', 'mazoe@example.org', 'yan@example.org']) await create({ username })
+
+  const { json } = await ask('GET', `${PATH}?contains=ZOE`)
+
+  const names = json.data.map(({ username }: { readonly username: string }) => username)
+  expect(names.sort()).toEqual(['mazoe@example.org', 'zoe@example.org'])
+  expect(refusalOf(await ask('GET', `${PATH}?starts=zoe`))).toEqual([400, 'INVALID_FILTER'])
+})
+
 describe('a person who is created', () => {
   test('has the given password, which is never shown', async () => {
     const { status, headers, json } = await create({ username: 'Ada@Example.org', password: PASSWORD })

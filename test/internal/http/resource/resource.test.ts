@@ -42,7 +42,10 @@ const records = {
     if (changed !== undefined) bucket.set(key, changed)
     return changed ?? found
   },
-  delete: async (key: string) => bucket.delete(key),
+  async delete(key: string, isMeant: (thing: Thing) => boolean) {
+    const found = bucket.get(key)
+    return found !== undefined && isMeant(found) && bucket.delete(key)
+  },
 } as unknown as WatchedRecords<Thing>
 
 const THINGS: Resource<Thing, Fields, Changes> = {
@@ -83,9 +86,9 @@ function mutationsOf(kind: Resource<Thing, Fields, Changes>) {
   }) as unknown as Mutate
   const cursors = createCursorCodec(new Uint8Array(32))
   const routes = resource(kind, { mutate, idsOf, cursors, clock: () => nowMs })
-  const call = (method: string, request: { body?: unknown; parameter?: string; isRepeat?: boolean }) =>
+  const call = (method: string, request: { body?: unknown; parameter?: string; isRepeat?: boolean; by?: string }) =>
     declared.get(method)?.handle({
-      caller: { tenantId: TENANT },
+      caller: { tenantId: TENANT, principal: request.by },
       parameter: '',
       isRepeat: false,
       ...request,
@@ -183,6 +186,25 @@ describe('a resource', () => {
     expect(await call('del', { parameter })).toMatchObject({ code: 'NOT_FOUND' })
     expect(await call('del', { parameter, isRepeat: true })).toEqual({ status: 204 })
   })
+
+  test.each(['patch', 'del'])(
+    'is not there for a %s of who does not see it, and stays with who may not',
+    async (method) => {
+      const parameter = idOfThing('one')
+      const guarded = mutationsOf({
+        ...THINGS,
+        isSeenBy: (_, { principal }) => principal !== 'stranger',
+        refuseChange: (_, { principal }) => (principal === 'maker' ? undefined : problem('CONFLICT', 'Not yours.')),
+      })
+      await guarded.call('post', { body: ONE })
+      const by = (principal: string) => guarded.call(method, { body: { size: 2 }, parameter, by: principal })
+
+      expect(await by('stranger')).toMatchObject({ code: 'NOT_FOUND' })
+      expect(await by('reader')).toMatchObject({ code: 'CONFLICT' })
+      expect(bucket.get(parameter)).toMatchObject(ONE)
+      expect(await by('maker')).toMatchObject({ status: method === 'del' ? 204 : 200 })
+    },
+  )
 
   test.each(['patch', 'del'])('replies 403 to a %s of an id of another tenant', async (method) => {
     const parameter = formatId('pool', new Uint8Array(16))

@@ -32,6 +32,8 @@ describe('sorted records', () => {
         const earlier = rows.filter(({ key }) => compareKeys(key, from) < 0).reverse()
         expect(records.after(from, 'ascending', count)).toEqual(later.slice(0, count))
         expect(records.after(from, 'descending', count)).toEqual(earlier.slice(0, count))
+        const even = later.filter(({ record }) => record % 2 === 0)
+        expect(records.after(from, 'ascending', count, (record) => record % 2 === 0)).toEqual(even.slice(0, count))
         const all = rows.map(({ record }) => record)
         expect(records.at(count, count)).toEqual(all.slice(count, 2 * count))
       }),
