@@ -250,6 +250,12 @@ export const CONNECTORS = { name: 'connectors', history: 1 } as const satisfies 
 export const SQL_USERS = { name: 'sql_users', history: 1 } as const satisfies Bucket
 
 /**
+ * `<view id>` -> a view of the console that somebody saved: its name, page and parameters, its owner, and whether the
+ * tenant's others see it. Watched by gateways.
+ */
+export const VIEWS = { name: 'views', history: 1 } as const satisfies Bucket
+
+/**
  * `<model id>` -> a version of a tenant's model: whether it is validated, promoted or recalled, the name of its
  * artefact, and its model card. Written by trainers, gateways and the command line; watched by attributors and
  * gateways.
@@ -399,6 +405,7 @@ export const BUCKETS: readonly Bucket[] = [
   MAPPING_RULES,
   CONNECTORS,
   SQL_USERS,
+  VIEWS,
   BUDGETS,
   BUDGET_CROSSINGS,
   ANNOUNCEMENTS,

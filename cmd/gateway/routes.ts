@@ -4,6 +4,7 @@ import { PATH as UNKNOWN_NAMES_PATH } from '../../internal/attribution/unknown-n
 import { auditRoutes } from '../../internal/audit/audit-routes.js'
 import { settingsOf } from '../../internal/auth/tenant.js'
 import { consoleRoutes } from '../../internal/console/console-routes.js'
+import { openViews } from '../../internal/console/views/view-routes.js'
 import { keptCostObjects } from '../../internal/directory/cost-objects.js'
 import { workloadHashes } from '../../internal/directory/directory.js'
 import { eventLogRoutes } from '../../internal/event-log/event-log-routes.js'
@@ -70,12 +71,17 @@ export async function openRoutes(gateway: Gateway, extraCa: string | undefined):
     },
     gateway.leaving,
   )
+  const views = await openViews({
+    ...gateway,
+    nameOf: (tenantId, id) => access.oauth.findUser(id)?.username ?? gateway.credentialNames(tenantId).get(id),
+  })
   const routes = [
     ...healthRoutes(readiness),
     ...errorPageRoutes(gateway.baseUrl.startsWith('https:')),
     ...consoleRoutes(gateway.builtConsole, gateway.baseUrl, config.intakePort),
     ...admission.routes,
-    ...accessRoutes(access, gateway),
+    ...views.routes,
+    ...accessRoutes(access, { ...gateway, onDeleted: views.leave }),
     ...readsWithinRegion(await openBookRoutes({ ...gateway, cohortMin }), gateway),
     ...attribution.routes.flatMap((one) => (readsRecords(one.path) ? readsWithinRegion([one], gateway) : [one])),
     ...readsWithinRegion(reports.routes, gateway),

@@ -15,7 +15,7 @@ import { identityProviderRoutes, shownId } from './identity-provider/check-route
 import type { RunningAccess } from './open-access.js'
 import { sqlUserRoutes } from './sql-users/sql-user-routes.js'
 import { settingsRoutes } from './tenants/tenant-routes.js'
-import { userRoutes } from './users/user-routes.js'
+import { type UserRoutesDeps, userRoutes } from './users/user-routes.js'
 
 export interface AccessRoutesDeps {
   readonly mutate: Mutate
@@ -24,6 +24,7 @@ export interface AccessRoutesDeps {
   readonly cursors: CursorCodec
   readonly publishEvent: PublishEvent
   readonly instanceLimits: RateLimits
+  readonly onDeleted: UserRoutesDeps['onDeleted']
   readonly clock: () => number
 }
 

@@ -40,6 +40,7 @@ export type IdPrefix =
   | 'grp'
   | 'sch'
   | 'sql'
+  | 'view'
 
 export const ID_BYTES = 16
 const TAG_BYTES = 4

@@ -1,4 +1,4 @@
-/** A gateway whose only routes are those of clients and people, on a real broker. */
+/** A gateway whose only routes are those of clients, people and the views that they save, on a real broker. */
 
 import { clientRoutes } from '../../internal/access/clients/client-routes.js'
 import { delegationChecks } from '../../internal/access/delegation/delegation.js'
@@ -8,6 +8,7 @@ import { userRoutes } from '../../internal/access/users/user-routes.js'
 import type { Delegation } from '../../internal/auth/tenant.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { type WatchedRecords, watchRecords } from '../../internal/broker/watched-records.js'
+import { openViews } from '../../internal/console/views/view-routes.js'
 import type { Mutate } from '../../internal/http/mutations/mutations.js'
 import { createCursorCodec } from '../../internal/http/resource/pages.js'
 import type { Route } from '../../internal/http/route.js'
@@ -36,7 +37,10 @@ export const accessRoutes =
     const { tenants, findTenant } = await tenantRecords(broker, options.delegation)
     const delegationCheckOf = delegationChecks(tenants.read)
     const deps = { delegationCheckOf, mutate, idsOf, cursors: createCursorCodec(SECRET), clock: Date.now }
+    const nameOf = (_: string, id: string) => people.withId(id)?.username
+    const views = await openViews({ ...deps, broker, onLost, nameOf })
     return [
+      ...views.routes,
       ...clientRoutes({ ...deps, mode: 'production', clients: options.clients?.(clients) ?? clients }),
       ...userRoutes({
         ...deps,
@@ -44,6 +48,7 @@ export const accessRoutes =
         findUser: (id) => people.withId(id),
         tenants,
         findTenant,
+        onDeleted: views.leave,
       }),
     ]
   }

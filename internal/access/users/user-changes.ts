@@ -22,6 +22,8 @@ export interface UserChangesDeps {
   readonly findUser: (id: string) => StoredUser | undefined
   readonly tenants: Records<Tenant>
   readonly delegationCheckOf: DelegationChecks
+  /** Hands over what a deleted person had. Safe to repeat. @param by id of the credential that deletes them */
+  readonly onDeleted: (tenantId: string, userId: string, by: string) => Promise<void>
   readonly clock: () => number
 }
 
@@ -191,7 +193,7 @@ function patchedUser(user: StoredUser, { scopes, status, second_factor: kept }: 
 /** `DELETE /api/v1/users/{id}`. */
 export async function deleteUser(
   { caller, parameter: id, isRepeat }: Pick<MutationRequest<undefined>, 'caller' | 'parameter' | 'isRepeat'>,
-  { users, findUser, tenants, idsOf }: UserChangesDeps,
+  { users, findUser, tenants, idsOf, onDeleted }: UserChangesDeps,
 ): Promise<Reply | Problem> {
   const { tenantId } = caller
   const refusal = refusalOfId('usr', id, idsOf(tenantId), WHAT)
@@ -205,7 +207,9 @@ export async function deleteUser(
   }
   const isDeleted =
     found?.tenant_id === tenantId && (await users.delete(userKey(tenantId, found.username), (user) => user.id === id))
-  return isDeleted || isRepeat ? { status: 204 } : noSuch(WHAT)
+  if (!isDeleted && !isRepeat) return noSuch(WHAT)
+  await onDeleted(tenantId, id, caller.principal)
+  return { status: 204 }
 }
 
 /** The API's form of a person. */

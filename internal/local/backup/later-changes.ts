@@ -27,6 +27,7 @@ import {
   TENANTS,
   USAGE_CONVENTIONS,
   USERS,
+  VIEWS,
   WEBHOOKS,
 } from '../../../streams/buckets.js'
 import { CHANGES } from '../../../streams/changes.js'
@@ -56,7 +57,10 @@ export const CREDENTIALS: readonly Bucket[] = [
   SIGNING_KEYS,
 ]
 
-/** By what calls are attributed, priced and compared: the later log is attributed by the newest state, as it was. */
+/**
+ * By what calls are attributed, priced, compared and looked at: the later log is attributed by the newest state, as it
+ * was.
+ */
 export const CONFIGURATION: readonly Bucket[] = [
   DIRECTORY,
   POOLS,
@@ -67,6 +71,7 @@ export const CONFIGURATION: readonly Bucket[] = [
   PRICE_BOOKS,
   ENERGY_TABLES,
   BUDGETS,
+  VIEWS,
 ]
 
 /** Books that calls are valued by, each kind with its files. */
