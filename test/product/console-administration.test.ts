@@ -267,7 +267,7 @@ describe('the directory', () => {
 
     await page.click('tr:has-text("checkout") button:has-text("Remove")')
     await page.click('dialog button:has-text("Remove it")')
-    await section('Services').locator('text=Nothing has this name').waitFor()
+    await section('Services').locator('text=No name contains this').waitFor()
   })
 
   test.each(['identities', 'credentials', 'layers', 'rules'])(

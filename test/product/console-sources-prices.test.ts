@@ -269,7 +269,7 @@ test('the audit log says who changed what, by filters, and that its entries foll
   const table = page.locator('section[aria-label="Audit log"] tbody')
   await goWithin(page, '/console/audit')
   await page.waitForSelector('[data-chain=whole]')
-  await page.selectOption('select[data-filter]', 'user.update')
+  await page.getByLabel('Action').selectOption('user.update')
   await table.locator('tr:has-text("ada@example.com") >> nth=1').waitFor()
   await page.fill('input[list=actors]', service.credentials.tenant_id.replace('tnt_', 'key_'))
   await page.keyboard.press('Enter')

@@ -71,7 +71,7 @@ function AddFilter({ fields, onAdd }: AddFilterProps) {
     <form class="add-filter" onSubmit={submit}>
       <label>
         <span class="hidden">Field</span>
-        <select data-filter value={field} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+        <select value={field} onChange={({ currentTarget }) => choose(currentTarget.value)}>
           {Object.keys(fields).map((name) => (
             <option key={name} value={name}>
               {fieldShown(name)}
@@ -102,7 +102,7 @@ interface ValueProps {
   readonly onInput: (value: string) => void
 }
 
-/** A list of the values where it is closed, else a text with those that the calls have. */
+/** A list of the values where it is closed, else a text with those that the calls have. The key `/` goes here. */
 function Value({ name, field, value, onInput }: ValueProps) {
   const type = field?.type
   const [isWanted, setWanted] = useState(false)
@@ -111,7 +111,7 @@ function Value({ name, field, value, onInput }: ValueProps) {
     return (
       <label>
         <span class="hidden">Value</span>
-        <select value={value} required onChange={({ currentTarget }) => onInput(currentTarget.value)}>
+        <select data-filter value={value} required onChange={({ currentTarget }) => onInput(currentTarget.value)}>
           <option value="">…</option>
           {type.values.map((each) => (
             <option key={each} value={each}>
@@ -126,6 +126,7 @@ function Value({ name, field, value, onInput }: ValueProps) {
     <label>
       <span class="hidden">Value</span>
       <input
+        data-filter
         value={value}
         required
         placeholder={field?.example ?? ''}

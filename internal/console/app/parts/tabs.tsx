@@ -1,4 +1,4 @@
-import { addressOf, changed } from '../../figures/address.js'
+import { linkTo } from '../../figures/address.js'
 
 interface TabsProps {
   readonly label: string
@@ -10,7 +10,7 @@ interface TabsProps {
   readonly titles: Readonly<Record<string, string>>
 }
 
-/** Lists that share a page: links, so that each has an address. */
+/** Lists that share a page: links, so that each has an address. What is open or found in one list stays there. */
 export const Tabs = ({ label, page, param, params, titles }: TabsProps) => {
   const open = chosenTab(params, param, titles)
   return (
@@ -18,7 +18,7 @@ export const Tabs = ({ label, page, param, params, titles }: TabsProps) => {
       {Object.entries(titles).map(([key, title], at) => (
         <a
           key={key}
-          href={addressOf(page, changed(params, { [param]: at === 0 ? '' : key }))}
+          href={linkTo(page, params, at === 0 ? {} : { [param]: key })}
           aria-current={key === open ? 'page' : undefined}
         >
           {title}

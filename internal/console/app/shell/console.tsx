@@ -10,7 +10,8 @@ import { StepUp } from '../parts/step-up.js'
 import { Patterns } from '../parts/trust-bar.js'
 import { beginSession, hasScope, onSignedOut } from '../session/session.js'
 import { Header } from './header.js'
-import { Help, useShortcuts } from './shortcuts.js'
+import { OpenOverlay } from './overlays.js'
+import { useShortcuts } from './shortcuts.js'
 import { SignIn } from './sign-in.js'
 import { viewerZone } from './zone.js'
 
@@ -68,7 +69,7 @@ function Pages() {
   const { page: path, params } = useAddress()
   const zone = viewerZone(params)
   const page = PAGES.find((each) => each.path === path)
-  const help = useShortcuts()
+  const { overlay, setOverlay } = useShortcuts()
   useEffect(() => {
     document.title = `${page?.title ?? 'No such page'} – Attribution`
   }, [page])
@@ -81,7 +82,7 @@ function Pages() {
         Skip to the figures
       </a>
       <Patterns />
-      <Header page={path} params={params} zone={zone} onHelp={help.toggle} />
+      <Header page={path} params={params} zone={zone} onOpen={setOverlay} />
       <main id="main" tabIndex={-1}>
         {page !== undefined && <h1 class="hidden">{page.title}</h1>}
         {page === undefined ? (
@@ -92,7 +93,16 @@ function Pages() {
           <NotAllowed scope={page.scope} title={page.title} />
         )}
       </main>
-      {help.isOpen && <Help onClose={help.toggle} />}
+      {overlay !== undefined && (
+        <OpenOverlay
+          key={overlay}
+          overlay={overlay}
+          page={path}
+          params={params}
+          onClose={() => setOverlay(undefined)}
+          onOpen={setOverlay}
+        />
+      )}
       <StepUp />
     </div>
   )

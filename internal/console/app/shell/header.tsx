@@ -8,6 +8,7 @@ import { useAnswer } from '../api/use-answer.js'
 import { PAGES, type Page } from '../pages/pages.js'
 import { Menu, MenuTitle } from '../parts/menu.js'
 import { currentTokens, hasScope, signOut } from '../session/session.js'
+import type { Overlay } from './overlay-props.js'
 import { applyTheme, chosenTheme, nextTheme } from './theme.js'
 import { zoneChoices } from './zone.js'
 
@@ -15,7 +16,7 @@ interface HeaderProps {
   readonly page: string
   readonly params: URLSearchParams
   readonly zone: string
-  readonly onHelp: () => void
+  readonly onOpen: (overlay: Overlay) => void
 }
 
 /** From this width on, the first pages are beside each other. */
@@ -25,13 +26,19 @@ const NARROW = '(max-width: 48rem)'
 const IN_ROW = 7
 
 /** The menu of pages, and what holds on all of them: period, time zone, theme, person. One row. */
-export function Header({ page, params, zone, onHelp }: HeaderProps) {
+export function Header({ page, params, zone, onOpen }: HeaderProps) {
   const isNarrow = useMatches(NARROW)
   const settings = (
     <>
       <ZonePicker zone={zone} />
       <ThemeButton />
-      <button type="button" class="quiet" onClick={onHelp} title="Keyboard shortcuts (?)" aria-label="Help">
+      <button type="button" class="quiet" onClick={() => onOpen('views')} title="Saved views (v)">
+        Views
+      </button>
+      <button type="button" class="quiet" onClick={() => onOpen('palette')} title="Search and do (Ctrl K)">
+        Search
+      </button>
+      <button type="button" class="quiet" onClick={() => onOpen('keys')} title="Keys (?)" aria-label="Keys">
         ?
       </button>
     </>

@@ -2,19 +2,24 @@ import { useEffect, useState } from 'preact/hooks'
 import { linkTo } from '../../figures/address.js'
 import { goTo } from '../address/address.js'
 import { PAGES } from '../pages/pages.js'
-import { Dialog } from '../parts/dialog.js'
+import type { Overlay } from './overlay-props.js'
 
-/** `/` goes to the filter of the page, `?` opens the help, and a digit opens a page. */
+/**
+ * Ctrl or Cmd K opens the palette, `/` goes to the field of the page in which one types, `v` opens the saved views, `?`
+ * the keys, and a digit a page.
+ *
+ * @returns the dialog that is open, and a way to change it
+ */
 export function useShortcuts() {
-  const [isOpen, setOpen] = useState(false)
+  const [overlay, setOverlay] = useState<Overlay | undefined>()
   useEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
-      const { target } = event
-      const isTyping =
-        target instanceof HTMLElement && (target.matches('input, select, textarea') || target.isContentEditable)
-      if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return
+      const next = overlayOf(event)
+      // A dialog has its own keys, and what is typed there stays.
+      const isFree = document.querySelector('dialog[open]') === null && !event.altKey
+      if (next !== 'palette' && (!isFree || isTyping(event) || event.ctrlKey || event.metaKey)) return
       const page = PAGES[Number(event.key) - 1]
-      if (event.key === '?') setOpen((before) => !before)
+      if (next !== undefined) setOverlay((open) => (isFree ? next : open))
       else if (event.key === '/') document.querySelector<HTMLElement>('[data-filter]')?.focus()
       else if (page !== undefined) goTo(linkTo(page.path, new URLSearchParams(location.search)))
       else return
@@ -23,26 +28,13 @@ export function useShortcuts() {
     addEventListener('keydown', pressed)
     return () => removeEventListener('keydown', pressed)
   }, [])
-  return { isOpen, toggle: () => setOpen((before) => !before) }
+  return { overlay, setOverlay }
 }
 
-export const Help = ({ onClose }: { readonly onClose: () => void }) => (
-  <Dialog title="Keyboard" onClose={onClose}>
-    <dl class="keys">
-      <dt>/</dt>
-      <dd>to the filter of the page</dd>
-      {PAGES.slice(0, 9).map(({ path, title }, at) => (
-        <>
-          <dt key={`${path}-key`}>{at + 1}</dt>
-          <dd key={path}>{title}</dd>
-        </>
-      ))}
-      <dt>← →</dt>
-      <dd>through the bars of a chart that has the focus</dd>
-      <dt>Esc</dt>
-      <dd>closes what is open</dd>
-      <dt>?</dt>
-      <dd>this help</dd>
-    </dl>
-  </Dialog>
-)
+function overlayOf({ key, ctrlKey, metaKey }: KeyboardEvent): Overlay | undefined {
+  if (ctrlKey || metaKey) return key.toLowerCase() === 'k' ? 'palette' : undefined
+  return { '?': 'keys', v: 'views' }[key] as Overlay | undefined
+}
+
+const isTyping = ({ target }: KeyboardEvent): boolean =>
+  target instanceof HTMLElement && (target.matches('input, select, textarea') || target.isContentEditable)

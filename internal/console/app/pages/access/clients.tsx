@@ -5,6 +5,7 @@ import { namesOf } from '../../../figures/names.js'
 import { wordOf } from '../../../figures/words.js'
 import { useList } from '../../api/use-list.js'
 import { change } from '../../parts/change.js'
+import { Does } from '../../parts/does.js'
 import { Check, Choice, Field } from '../../parts/field.js'
 import { checkedOf, textOf } from '../../parts/form.js'
 import { FormDialog } from '../../parts/form-dialog.js'
@@ -41,9 +42,9 @@ export function Clients({ opening, zone }: ClientsProps) {
         what="the clients"
         about="Programs that get short-lived tokens, and apps in which people sign in."
         actions={
-          <button type="button" onClick={() => setAdding(true)}>
+          <Does name="client" onDo={() => setAdding(true)}>
             Register a client
-          </button>
+          </Does>
         }
         list={list}
         head={HEAD}

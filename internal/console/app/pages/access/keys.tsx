@@ -5,6 +5,7 @@ import { namesOf } from '../../../figures/names.js'
 import { KEYS_PATH, type Key } from '../../api/keys.js'
 import { useList } from '../../api/use-list.js'
 import { change } from '../../parts/change.js'
+import { Does } from '../../parts/does.js'
 import { Choice, Field } from '../../parts/field.js'
 import { checkedOf, textOf } from '../../parts/form.js'
 import { FormDialog } from '../../parts/form-dialog.js'
@@ -36,9 +37,9 @@ export function Keys({ zone }: { readonly zone: string }) {
         what="the keys"
         about="For programs: sent as X-API-Key. The service keeps no secret, and shows each only once."
         actions={
-          <button type="button" onClick={() => setOpen({ what: 'create' })}>
+          <Does name="key" onDo={() => setOpen({ what: 'create' })}>
             Create a key
-          </button>
+          </Does>
         }
         list={list}
         head={HEAD}

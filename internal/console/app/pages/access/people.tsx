@@ -5,6 +5,7 @@ import { useList } from '../../api/use-list.js'
 import { change } from '../../parts/change.js'
 import { Copy } from '../../parts/copy.js'
 import { Dialog } from '../../parts/dialog.js'
+import { Does } from '../../parts/does.js'
 import { Check, Field } from '../../parts/field.js'
 import { checkedOf, textOf } from '../../parts/form.js'
 import { FormDialog } from '../../parts/form-dialog.js'
@@ -35,9 +36,9 @@ export function People({ opening, zone }: PeopleProps) {
         what="the people"
         about="An owner may give others more than they hold themselves."
         actions={
-          <button type="button" onClick={() => setAdding(true)}>
+          <Does name="person" onDo={() => setAdding(true)}>
             Add a person
-          </button>
+          </Does>
         }
         list={list}
         head={HEAD}

@@ -127,7 +127,7 @@ function Choices({ params, actors }: ChoicesProps) {
     <>
       <label>
         <span class="hidden">Action</span>
-        <select data-filter value={params.get('action') ?? ''} onChange={choose('action')}>
+        <select value={params.get('action') ?? ''} onChange={choose('action')}>
           <option value="">all actions</option>
           {[...AUDIT_ACTIONS].sort().map((action) => (
             <option key={action} value={action}>
@@ -152,6 +152,7 @@ function Choices({ params, actors }: ChoicesProps) {
         <input
           key={actor}
           type="search"
+          data-filter
           list="actors"
           placeholder="by whom: an id"
           defaultValue={actor}

@@ -2,6 +2,7 @@ import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
 import { countShown, decimalShown, decimalsOf } from '../../../figures/shown.js'
 import { useList } from '../../api/use-list.js'
+import { Does } from '../../parts/does.js'
 import { ListSection } from '../../parts/list-section.js'
 import { Name } from '../../parts/name.js'
 import { Inside, type Opening, Opens, openingOf } from '../../parts/opens.js'
@@ -37,9 +38,9 @@ export function Page({ params, zone }: PageProps) {
         what="the budgets"
         about="A budget blocks nothing: it shows what is spent, and sends an event at each threshold."
         actions={
-          <button type="button" onClick={() => setAdding(true)}>
+          <Does name="budget" onDo={() => setAdding(true)}>
             Add a budget
-          </button>
+          </Does>
         }
         list={list}
         head={HEAD}

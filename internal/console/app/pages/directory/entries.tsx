@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { setParams, useAddress } from '../../address/address.js'
 import { useList } from '../../api/use-list.js'
 import { change } from '../../parts/change.js'
+import { Does } from '../../parts/does.js'
 import { textOf } from '../../parts/form.js'
 import { FormDialog } from '../../parts/form-dialog.js'
 import { ListSection } from '../../parts/list-section.js'
@@ -14,7 +16,7 @@ export interface Kind<T extends { readonly id: string }> {
   readonly one: string
   readonly about: string
   readonly path: string
-  /** The parameter of the list that finds an entry by its name, which is its field too. */
+  /** The field that holds an entry's name. */
   readonly named: string
   readonly nameOf: (entry: T) => string
   readonly head: readonly string[]
@@ -27,8 +29,8 @@ export interface Kind<T extends { readonly id: string }> {
 type Open<T> = { readonly what: 'add' } | { readonly what: 'change' | 'remove'; readonly entry: T }
 
 export function Entries<T extends { readonly id: string }>({ kind }: { readonly kind: Kind<T> }) {
-  const [name, setName] = useState('')
-  const list = useList<T>(kind.path, name === '' ? {} : { [kind.named]: name })
+  const contains = useAddress().params.get('find') ?? ''
+  const list = useList<T>(kind.path, contains === '' ? {} : { contains })
   const [open, setOpen] = useState<Open<T> | undefined>()
   return (
     <>
@@ -38,15 +40,15 @@ export function Entries<T extends { readonly id: string }>({ kind }: { readonly 
         about={kind.about}
         actions={
           <>
-            <Find onFind={setName} />
-            <button type="button" onClick={() => setOpen({ what: 'add' })}>
+            <Find text={contains} />
+            <Does name={kind.path.slice(kind.path.lastIndexOf('/') + 1)} onDo={() => setOpen({ what: 'add' })}>
               Add {kind.one}
-            </button>
+            </Does>
           </>
         }
         list={list}
         head={[kind.one.replace(/^an? /, ''), ...kind.head, '']}
-        empty={name === '' ? 'None yet.' : 'Nothing has this name: names are found whole, as they are written.'}
+        empty={contains === '' ? 'None yet.' : 'No name contains this.'}
         row={(entry) => (
           <tr key={entry.id}>
             <th scope="row">
@@ -75,15 +77,17 @@ export function Entries<T extends { readonly id: string }>({ kind }: { readonly 
   )
 }
 
-const Find = ({ onFind }: { readonly onFind: (name: string) => void }) => (
+const Find = ({ text }: { readonly text: string }) => (
   <label>
-    <span class="hidden">Find by its whole name</span>
+    <span class="hidden">Find by a part of the name</span>
     <input
+      key={text}
       type="search"
       data-filter
-      placeholder="find by its whole name"
+      placeholder="find by a part of the name"
       maxLength={256}
-      onChange={({ currentTarget }) => onFind(currentTarget.value.trim())}
+      defaultValue={text}
+      onChange={({ currentTarget }) => setParams({ find: currentTarget.value.trim() })}
     />
   </label>
 )

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { dayTextOf, startOfDayText } from '../../../figures/days.js'
 import { useList } from '../../api/use-list.js'
 import { change, followed } from '../../parts/change.js'
+import { Does } from '../../parts/does.js'
 import { Field } from '../../parts/field.js'
 import { textOf } from '../../parts/form.js'
 import { FormDialog } from '../../parts/form-dialog.js'
@@ -46,9 +47,9 @@ export function Rules({ zone }: { readonly zone: string }) {
           'The first rule that matches decides.'
         }
         actions={
-          <button type="button" onClick={() => setOpen({ what: 'add' })}>
+          <Does name="rule" onDo={() => setOpen({ what: 'add' })}>
             Add a rule
-          </button>
+          </Does>
         }
         list={list}
         head={HEAD}

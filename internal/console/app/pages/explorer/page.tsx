@@ -16,7 +16,6 @@ import { hasScope } from '../../session/session.js'
 import type { PageProps } from '../page-props.js'
 import { usePlace } from './place.js'
 import { Records } from './records.js'
-import { SavedViews } from './saved-views.js'
 
 const ROWS_A_PAGE = '50'
 
@@ -47,7 +46,6 @@ export function Page({ params, zone }: PageProps) {
           unheld={unheldFilters(params)}
           onChange={(next) => goTo(addressOf('explorer', withFilters(params, next)))}
         />
-        <SavedViews params={params} />
       </div>
       {placed.above !== undefined && <Card id={placed.above} zone={zone} onChanged={answer.reload} />}
       {filters.length > 0 && hasScope('admin:config') && (

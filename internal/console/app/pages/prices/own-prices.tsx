@@ -4,6 +4,7 @@ import { otherRates } from '../../../figures/prices.js'
 import { priceShown } from '../../../figures/shown.js'
 import type { List } from '../../api/use-list.js'
 import { change } from '../../parts/change.js'
+import { Does } from '../../parts/does.js'
 import { FormDialog } from '../../parts/form-dialog.js'
 import { Instant } from '../../parts/instant.js'
 import { ShowMore } from '../../parts/more.js'
@@ -33,9 +34,9 @@ export function OwnPrices({ prices: { answer, rows, more }, zone, onAdd }: OwnPr
       <header>
         <h2>Prices of your own</h2>
         <p class="muted">They precede the price book.</p>
-        <button type="button" onClick={onAdd}>
+        <Does name="price" onDo={onAdd}>
           Add a price
-        </button>
+        </Does>
       </header>
       <Shown answer={answer} what="your prices" placeholder={<div class="placeholder" />}>
         {() =>

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { wordOf } from '../../../figures/words.js'
 import { useList } from '../../api/use-list.js'
 import { usePolling } from '../../api/use-polling.js'
+import { Does } from '../../parts/does.js'
 import { Ago, Instant } from '../../parts/instant.js'
 import { ListSection } from '../../parts/list-section.js'
 import { Name } from '../../parts/name.js'
@@ -35,9 +36,9 @@ export function Page({ params, zone }: PageProps) {
         about="Events are sent to these addresses, signed, until they are acknowledged."
         actions={
           mayAdd ? (
-            <button type="button" onClick={() => setAdding(true)}>
+            <Does name="endpoint" onDo={() => setAdding(true)}>
               Register a webhook
-            </button>
+            </Does>
           ) : (
             <p class="muted">
               To register one needs <code>admin:config</code>.

@@ -1,0 +1,151 @@
+import type { View } from 'attribution-service/sdk/api'
+import { useState } from 'preact/hooks'
+import { addressOf } from '../../figures/address.js'
+import { useList } from '../api/use-list.js'
+import { PAGES } from '../pages/pages.js'
+import { change } from '../parts/change.js'
+import { Dialog } from '../parts/dialog.js'
+import { Check, Field } from '../parts/field.js'
+import { Form, textOf } from '../parts/form.js'
+import { ShowMore } from '../parts/more.js'
+import { Name } from '../parts/name.js'
+import { Shown } from '../parts/states.js'
+import { Table } from '../parts/table.js'
+import { useDoing } from '../parts/use-doing.js'
+import { currentTokens, hasScope } from '../session/session.js'
+import type { OverlayProps } from './overlay-props.js'
+
+const PATH = '/api/v1/views'
+
+/** Pages with their filters, period and the like, saved by name: for oneself, or for all of the tenant. */
+export function SavedViews({ page, params, onClose }: OverlayProps) {
+  const list = useList<View>(PATH, { limit: '200' })
+  const { doing, outcome } = useDoing()
+  const { reload } = list.answer
+  const save = async (fields: FormData): Promise<void> => {
+    const name = textOf(fields, 'name') ?? ''
+    const view = { name, page, query: params.toString(), shared: fields.has('shared') }
+    const before = list.rows.find((row) => row.name === name && isOwn(row))
+    if (before === undefined) await change('POST', PATH, view)
+    else await change('PATCH', `${PATH}/${before.id}`, view)
+    reload()
+  }
+  const title = PAGES.find(({ path }) => path === page)?.title ?? 'this page'
+  return (
+    <Dialog title="Saved views" onClose={onClose}>
+      <Form verb="Save this view" send={save}>
+        <Field label={`Save ${title}, as it is now, as`} name="name" required maxLength={60} />
+        <Check label="Others see it too" name="shared" />
+      </Form>
+      <KeptHere onKept={reload} />
+      <Shown answer={list.answer} what="the views" placeholder={<div class="placeholder list-place" />}>
+        {() =>
+          list.rows.length === 0 ? (
+            <p class="muted">None yet: yours, and those that others share, are listed here.</p>
+          ) : (
+            <Table label="Saved views" head={['view', 'page', 'of', '']}>
+              {list.rows.map((view) => (
+                <Row key={view.id} view={view} onOpen={onClose} onChange={(work) => void doing(work)} reload={reload} />
+              ))}
+            </Table>
+          )
+        }
+      </Shown>
+      <ShowMore more={list.more} />
+      {outcome}
+    </Dialog>
+  )
+}
+
+const isOwn = ({ owner }: View): boolean => owner === currentTokens()?.userId
+
+interface RowProps {
+  readonly view: View
+  readonly onOpen: () => void
+  readonly onChange: (work: () => Promise<string>) => void
+  readonly reload: () => void
+}
+
+function Row({ view, onOpen, onChange, reload }: RowProps) {
+  const { id, name, page, query, shared } = view
+  const mayChange = isOwn(view) || hasScope('admin:config')
+  const turn = async (): Promise<string> => {
+    await change('PATCH', `${PATH}/${id}`, { shared: !shared })
+    reload()
+    return shared ? `Only its owner sees ${name} now.` : `Others see ${name} now.`
+  }
+  const remove = async (): Promise<string> => {
+    await change('DELETE', `${PATH}/${id}`)
+    reload()
+    return `Removed ${name}.`
+  }
+  return (
+    <tr>
+      <th scope="row">
+        <a href={addressOf(page, new URLSearchParams(query))} onClick={onOpen}>
+          <Name>{name}</Name>
+        </a>
+      </th>
+      <td>{PAGES.find(({ path }) => path === page)?.title ?? page}</td>
+      <td>
+        {isOwn(view) ? 'you' : view.owner_name === null ? 'deleted' : <Name>{view.owner_name}</Name>}
+        <span class="muted">{shared ? ', shared' : ', private'}</span>
+      </td>
+      <td>
+        {mayChange && (
+          <>
+            <button
+              type="button"
+              class="quiet"
+              aria-label={`${shared ? 'Unshare' : 'Share'} ${name}`}
+              onClick={() => onChange(turn)}
+            >
+              {shared ? 'Unshare' : 'Share'}
+            </button>
+            <button type="button" class="quiet" aria-label={`Remove ${name}`} onClick={() => onChange(remove)}>
+              Remove
+            </button>
+          </>
+        )}
+      </td>
+    </tr>
+  )
+}
+
+/** Where earlier versions kept views: names, and queries of the explorer. */
+const KEY = 'attribution.views'
+
+function inBrowser(): readonly (readonly [name: string, query: string])[] {
+  try {
+    return Object.entries(JSON.parse(localStorage.getItem(KEY) ?? '{}') as Readonly<Record<string, string>>)
+  } catch {
+    return []
+  }
+}
+
+/** Offers to keep the views that an earlier version left in this browser. */
+function KeptHere({ onKept }: { readonly onKept: () => void }) {
+  const [views, setViews] = useState(inBrowser)
+  if (views.length === 0) return null
+  const keep = async (): Promise<void> => {
+    for (const [name, query] of views) {
+      await change('POST', PATH, {
+        name,
+        page: 'explorer',
+        query: new URLSearchParams(query).toString(),
+        shared: false,
+      })
+    }
+    localStorage.removeItem(KEY)
+    setViews([])
+    onKept()
+  }
+  return (
+    <Form verb="Keep them" send={keep} isOneOfSeveral>
+      <p class="notice">
+        {views.length === 1 ? 'One view is' : `${views.length} views are`} only in this browser:{' '}
+        {views.map(([name]) => name).join(', ')}. Keep them at the service, and you have them everywhere.
+      </p>
+    </Form>
+  )
+}
