@@ -13,7 +13,7 @@ import { count, decimalText, timeText } from '../text/answer-fields.js'
 import { COMPARED_FIGURES, PERCENT_DECIMALS, type ReportKind } from './compared.js'
 import { CANNOT_KNOW_CODES } from './priced-figures.js'
 import { REPORT_FIELDS } from './question.js'
-import { BOUNDED_FIGURES, CONFIDENCE_DECIMALS, SHARE_DECIMALS } from './report-rows.js'
+import { BOUNDED_FIGURES, CONFIDENCE_DECIMALS, SHARE_DECIMALS, TRUST_PARTS } from './report-rows.js'
 import { sortNames } from './sort.js'
 import { PRICE_DECIMALS } from './unit-prices.js'
 
@@ -203,6 +203,15 @@ const usageRow = z
     cost_usd_by_band: z
       .object({ chargeback_ready: decimalText(), provisional: decimalText(), estimated: decimalText() })
       .meta({ description: 'Cost at each confidence band. Adds up to `cost_usd`.' }),
+    cost_usd_by_trust: z.object(Object.fromEntries(TRUST_PARTS.map((part) => [part, decimalText()]))).meta({
+      id: 'CostByTrust',
+      description:
+        'Cost by whether it can be charged back; each call is in the first part that applies. `eligible`: a chargeback ' +
+        'file of the same calls has it (`export_eligibility` `eligible`). `unattributed`: without a service or an owner. ' +
+        '`held_back`: attributed above the chargeback floor, and not charged back for another reason, as a disputed call ' +
+        'or an implausible cost. `provisional` and `estimated`: attributed below it, by confidence band. Adds up to ' +
+        '`cost_usd`.',
+    }),
     unattributed_calls: count().meta({ description: 'Calls without a service or without an owner.' }),
     unattributed_cost_usd: decimalText(),
     notional_cost_usd: decimalText()
@@ -311,6 +320,7 @@ const report = z
     cohort_scope: z.enum(COHORT_SCOPES).meta({
       description: 'What `min_cohort` protects here (setting `cohort_scope`): every group, or what names people.',
     }),
+    min_cohort: count().meta({ description: 'The least number of people that a row has (setting `min_cohort`).' }),
     as_of: timeText().meta({
       description: 'The figures are those of this time: later calls and changes are not in them.',
     }),
@@ -362,6 +372,7 @@ const EXAMPLE_SCOPE = {
   allocated: false,
   widened_filters: [],
   cohort_scope: 'all' as const,
+  min_cohort: 5,
   as_of: '2026-12-01T06:00:00.120Z',
   rows: 1,
   total_cost_usd: '1204.5512',
@@ -448,9 +459,19 @@ export const USAGE_REPORT: Operation = {
             lower_bounds: [],
             confidence: '0.9312',
             cost_usd_by_band: { chargeback_ready: '1180.1', provisional: '24.4512', estimated: '0' },
+            cost_usd_by_trust: {
+              eligible: '1130.1',
+              held_back: '50',
+              provisional: '24.4512',
+              estimated: '0',
+              unattributed: '0',
+            },
             unattributed_calls: 0,
             unattributed_cost_usd: '0',
-            reasons: { below_floor: { calls: 311, cost_usd: '24.4512' } },
+            reasons: {
+              below_floor: { calls: 311, cost_usd: '24.4512' },
+              implausible_cost: { calls: 2, cost_usd: '50' },
+            },
           },
         ],
         page: EXAMPLE_PAGE,

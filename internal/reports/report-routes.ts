@@ -59,6 +59,7 @@ interface ReadAs {
   readonly months: readonly WeighedMonth[]
   readonly snapshotMs: number
   readonly repriced: Repricing | undefined
+  readonly cohortMin: number
   readonly cohortScope: CohortScope
 }
 
@@ -164,7 +165,7 @@ async function answer(
       limit,
       has_more: next !== undefined,
     },
-    report: shape.scope(question, answered.value, { months, snapshotMs, repriced, cohortScope }),
+    report: shape.scope(question, answered.value, { months, snapshotMs, repriced, cohortMin, cohortScope }),
   })
 }
 
@@ -200,7 +201,7 @@ function suppressionOf({ filters }: ReportQuestion, filtersApplied: number) {
 const scopeOf: Shape['scope'] = (
   question,
   { totals, filtersApplied },
-  { months, snapshotMs, repriced, cohortScope },
+  { months, snapshotMs, repriced, cohortMin, cohortScope },
 ) => ({
   ...shownPeriod(question.period),
   time_zone: question.zone,
@@ -215,6 +216,7 @@ const scopeOf: Shape['scope'] = (
   }),
   widened_filters: [...new Set(question.filters.slice(filtersApplied).map(({ field }) => field))],
   cohort_scope: cohortScope,
+  min_cohort: cohortMin,
   as_of: new Date(snapshotMs).toISOString(),
   rows: totals.rows,
   total_cost_usd: formatQuantity(parseSum<'USD'>(totals.costUsd)),

@@ -87,6 +87,7 @@ export function shownUsage(row: AnswerRow, by: ShownBy) {
           parseSum<'USD'>(figures.provisional_cost_usd)) as Quantity<'USD'>,
       ),
     },
+    cost_usd_by_trust: costByTrust(cost, figures),
     unattributed_calls: Number(figures.unattributed_calls),
     unattributed_cost_usd: usd('unattributed_cost_usd'),
     ...(by.question.extras.includes('unspread') && { not_spread_usd: usd('unspread_cost_usd') }),
@@ -100,6 +101,30 @@ export function shownUsage(row: AnswerRow, by: ShownBy) {
       ).map((reason) => [reason, { calls: Number(figures[`${reason}_calls`]), cost_usd: usd(`${reason}_cost_usd`) }]),
     ),
     ...comparedOf(row, 'usage', by),
+  }
+}
+
+export const TRUST_PARTS = ['eligible', 'held_back', 'provisional', 'estimated', 'unattributed'] as const
+
+/** The dollars of each part: every call is in one of them. */
+function costByTrust(
+  cost: Quantity<'USD'>,
+  figures: AnswerRow['figures'],
+): Record<(typeof TRUST_PARTS)[number], string> {
+  const usd = (name: FigureName): Quantity<'USD'> => parseSum<'USD'>(figures[name])
+  const eligible = usd('eligible_cost_usd')
+  const heldBack = usd('withheld_ready_cost_usd')
+  const provisional = usd('withheld_provisional_cost_usd')
+  const rest: bigint = cost - eligible - heldBack - provisional
+  const unattributed: bigint = usd('unattributed_cost_usd') - usd('eligible_unattributed_cost_usd')
+  // Shares of a pool's cost are rounded apart from those of its unattributed part, which may be a step more.
+  const nobody = unattributed < rest ? unattributed : rest
+  return {
+    eligible: formatQuantity(eligible),
+    held_back: formatQuantity(heldBack),
+    provisional: formatQuantity(provisional),
+    estimated: formatQuantity((rest - nobody) as Quantity<'USD'>),
+    unattributed: formatQuantity(nobody as Quantity<'USD'>),
   }
 }
 

@@ -2,8 +2,8 @@ import { DIMENSIONS_MAX, type TagField } from '../../../records/dimensions.js'
 import { NAMED, type Named } from '../../../records/export-names.js'
 import { IN_PERIOD } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
+import { IS_EXPORTED } from '../records/exported.js'
 import { dimensionSql } from '../reports/dimensions.js'
-import { IS_EXPORTED } from './export-records.js'
 
 /** Columns of staged groups for the tags by which an export is grouped, in the order of its grain. */
 export type TagColumn = `tag_${number}`

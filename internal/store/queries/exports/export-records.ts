@@ -6,6 +6,7 @@ import { asOfSnapshotWithin, BEGUN_BY_SNAPSHOT, IN_PERIOD, snapshotParams } from
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { CLOSED } from '../../tables/closed.js'
 import { Bindings } from '../records/conditions.js'
+import { IS_EXPORTED, REACHES_FLOOR } from '../records/exported.js'
 import { dimensionCondition } from '../reports/dimensions.js'
 import { anybodySql, type CostObjectNames, namesPeopleSql } from '../reports/groups.js'
 import { countHoldingFilters as holdingFilters } from '../reports/holding-filters.js'
@@ -35,10 +36,6 @@ export interface ExportSelection {
   /** Whether versions of these records were closed by then. */
   readonly hasClosed: boolean
 }
-
-/** The confidence floor of chargeback, checked independently of the record's eligibility. */
-const REACHES_FLOOR = "confidence >= toDecimal32('0.8', 4)"
-export const IS_EXPORTED = `export_eligibility = 'eligible' AND ${REACHES_FLOOR}`
 
 /** For the `WHERE` of a query over records; its parameters are `selectionParams`. */
 export const isSelected = ({ hasClosed, filters }: ExportSelection): string =>

@@ -1,4 +1,5 @@
 import { hasAny, type ReportFlag } from '../../tables/report-flags.js'
+import { IS_EXPORTED } from '../records/exported.js'
 import { IS_OWN } from '../records/own-names.js'
 
 /** The figures of reports: sums over calls. */
@@ -65,6 +66,13 @@ const perReason = Object.fromEntries(
   }),
 ) as Readonly<Record<`${Reason}_calls` | `${Reason}_cost_usd`, Figure>>
 
+const IS_UNATTRIBUTED = hasAny(['default_pool', 'no_owner'])
+/** The cost of calls of a band that have a service and an owner, and are in no chargeback file all the same. */
+const withheldCost = (band: ReportFlag): Figure => ({
+  sql: `sumIf(cost_usd, ${hasAny([band])} AND NOT (${IS_EXPORTED}) AND NOT ${IS_UNATTRIBUTED})`,
+  type: AMOUNT,
+})
+
 const FIGURES = {
   calls,
   cost_usd: amount('cost_usd'),
@@ -87,6 +95,11 @@ const FIGURES = {
   provisional_cost_usd: costWith('provisional'),
   unattributed_calls: callsWith('default_pool', 'no_owner'),
   unattributed_cost_usd: costWith('default_pool', 'no_owner'),
+  // Calls in pools are in none of these four: they are never eligible, and of the lowest band.
+  eligible_cost_usd: { sql: `sumIf(cost_usd, ${IS_EXPORTED})`, type: AMOUNT },
+  eligible_unattributed_cost_usd: { sql: `sumIf(cost_usd, ${IS_EXPORTED} AND ${IS_UNATTRIBUTED})`, type: AMOUNT },
+  withheld_ready_cost_usd: withheldCost('chargeback_ready'),
+  withheld_provisional_cost_usd: withheldCost('provisional'),
   ...perReason,
   // These only where asked for. Dollars that are part of no other sum:
   notional_cost_usd: { sql: "ifNull(sumIf(estimated_cost_usd, cost_basis = 'notional'), 0)", type: AMOUNT },
