@@ -116,7 +116,7 @@ describe('with calls', () => {
 
   test('a filter that selects too few people shows the larger group, and says so', async () => {
     await goWithin(page, '/console?filter[service][eq]=tiny')
-    await page.locator('[role=status]:has-text("selects fewer than five people")').waitFor()
+    await page.locator('[role=status]:has-text("selects fewer than 5 people")').waitFor()
 
     expect(await accessibilityFaults(page)).toEqual([])
   })

@@ -214,7 +214,7 @@ describe('the overview', () => {
         await expect.poll(() => page.locator('section[data-table-total] tbody tr').count()).toBe(data.length)
         const said = (await page.textContent('section[data-table-total]')) ?? ''
         expect(said.includes('these are the figures of the larger group')).toBe(suppressed !== undefined)
-        expect(said.includes('fewer than five people each')).toBe(data.some((row: UsageRow) => row.folded))
+        expect(said.includes('at least one of fewer than 5 people')).toBe(data.some((row: UsageRow) => row.folded))
         if (total === '0') return
         await expect.poll(() => page.getAttribute('[data-chart-total]', 'data-chart-total')).toBe(total)
         await page.evaluate(`document.querySelector('details.behind').open = true`)
@@ -231,7 +231,7 @@ describe('the overview', () => {
     const table = page.locator('section[data-table-total]')
     await expect.poll(() => page.textContent('body')).toMatch(/nobody\s*why\?/)
     await expect.poll(() => page.textContent('.totals')).toContain('1 call has no price')
-    await expect.poll(() => table.textContent()).toContain('fewer than five people each')
+    await expect.poll(() => table.textContent()).toContain('at least one of fewer than 5 people')
   })
 
   test('a name from outside is text, and an inline script does nothing', async () => {

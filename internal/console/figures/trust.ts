@@ -1,71 +1,78 @@
+import type { CostByTrust, ReportScope } from 'attribution-service/sdk/api'
 import { divideHalfEven } from '../../units/half-even.js'
-import { formatDifference, formatQuantity, parseSum, plus, type Quantity, zero } from '../../units/quantity.js'
+import { formatDifference, formatQuantity, parseSum, type Quantity, sum } from '../../units/quantity.js'
+import { countShown } from './shown.js'
 import type { UsageRow } from './usage.js'
+import { wordOf } from './words.js'
 
-/** How far the money of a row can be trusted: four parts that add up to its cost. */
-export interface Trust {
-  readonly chargebackReady: string
-  readonly provisional: string
-  readonly estimated: string
-  /** Of calls without a service or owner. */
-  readonly nobody: string
-}
-
+/** How far the money of a row can be trusted: parts that add up to its cost. The first is what a chargeback file has. */
+export type Trust = CostByTrust
 export type TrustPart = keyof Trust
-export const TRUST_PARTS: readonly TrustPart[] = ['chargebackReady', 'provisional', 'estimated', 'nobody']
+export const TRUST_PARTS = [
+  'eligible',
+  'held_back',
+  'provisional',
+  'estimated',
+  'unattributed',
+] as const satisfies readonly TrustPart[]
 
+type Trusted = Pick<UsageRow, 'cost_usd_by_trust' | 'cost_usd' | 'unattributed_cost_usd'>
 type Usd = Quantity<'USD'>
-type Trusted = Pick<UsageRow, 'cost_usd_by_band' | 'unattributed_cost_usd' | 'reasons'>
-
-/**
- * The parts of a row. A report gives the cost at each band and the cost of unattributed calls, but not how these
- * overlap. Calls of the default pool are estimated by their rule; those of a known service without an owner are taken
- * from the highest band down.
- */
-export function trustOf(row: Trusted): Trust {
-  const left = {
-    chargebackReady: usd(row.cost_usd_by_band.chargeback_ready),
-    provisional: usd(row.cost_usd_by_band.provisional),
-    estimated: usd(row.cost_usd_by_band.estimated),
-  }
-  const nobody = usd(row.unattributed_cost_usd)
-  let rest: bigint = nobody
-  const take = (band: keyof typeof left, most: bigint): void => {
-    const taken = [rest, most, left[band]].reduce((least, each) => (each < least ? each : least))
-    left[band] = (left[band] - taken) as Usd
-    rest -= taken
-  }
-  take('estimated', usd(row.reasons['default_pool']?.cost_usd ?? '0'))
-  for (const band of ['chargebackReady', 'provisional', 'estimated'] as const) take(band, rest)
-  return {
-    chargebackReady: formatQuantity(left.chargebackReady),
-    provisional: formatQuantity(left.provisional),
-    estimated: formatQuantity(left.estimated),
-    // What no band holds: nothing, unless the answer contradicts itself.
-    nobody: formatDifference(nobody, rest as Usd),
-  }
-}
-
 const usd = (text: string): Usd => parseSum<'USD'>(text)
 
 /** The parts of several rows together. */
-export function trustOfAll(rows: readonly Trusted[]): Trust {
-  const sums = {
-    chargebackReady: zero<'USD'>(),
-    provisional: zero<'USD'>(),
-    estimated: zero<'USD'>(),
-    nobody: zero<'USD'>(),
-  }
-  for (const row of rows) {
-    const parts = trustOf(row)
-    for (const part of TRUST_PARTS) sums[part] = plus(sums[part], usd(parts[part]))
-  }
-  return {
-    chargebackReady: formatQuantity(sums.chargebackReady),
-    provisional: formatQuantity(sums.provisional),
-    estimated: formatQuantity(sums.estimated),
-    nobody: formatQuantity(sums.nobody),
-  }
+export const trustOfAll = (rows: readonly Trusted[]): Trust => ({
+  eligible: partOfAll(rows, 'eligible'),
+  held_back: partOfAll(rows, 'held_back'),
+  provisional: partOfAll(rows, 'provisional'),
+  estimated: partOfAll(rows, 'estimated'),
+  unattributed: partOfAll(rows, 'unattributed'),
+})
+const partOfAll = (rows: readonly Trusted[], part: TrustPart): string =>
+  formatQuantity(sum(rows.map((row) => usd(row.cost_usd_by_trust[part]))))
+
+/** What no chargeback file has of a row. */
+export const notCharged = ({ cost_usd: cost, cost_usd_by_trust: trust }: Trusted): string =>
+  formatDifference(usd(cost), usd(trust.eligible))
+
+/** What a chargeback file has although the directory names no owner for it. */
+export const chargedToNobody = (rows: readonly Trusted[]): string =>
+  formatDifference(sum(rows.map((row) => usd(row.unattributed_cost_usd))), usd(trustOfAll(rows).unattributed))
+
+/** The confidence of one call, and whether it is charged back. */
+export interface Interpreted {
+  readonly confidence: number
+  readonly confidence_band: string
+  readonly export_eligibility: string
+}
+
+export function trustPartOf({ export_eligibility: eligibility, confidence_band: band }: Interpreted): TrustPart {
+  if (eligibility === 'eligible') return 'eligible'
+  return band === 'chargeback_ready' ? 'held_back' : band === 'provisional' ? 'provisional' : 'estimated'
+}
+
+/** Never that a call is ready to be charged back when it is not. */
+export function chargeShown(call: Interpreted): string {
+  const band = call.confidence_band === 'chargeback_ready' ? '' : `${wordOf(call.confidence_band)}, `
+  return call.export_eligibility === 'eligible'
+    ? wordOf(call.confidence_band)
+    : `${band}not charged back: ${wordOf(call.export_eligibility)}`
+}
+
+/**
+ * What a folded row covers: groups of too few people, and perhaps a larger one, so that it can have many people.
+ *
+ * @param least people that a row has at least; undefined where the answer does not say
+ */
+export function smallGroupsShown(groups: number, least: number | undefined): string {
+  const few = least === undefined ? 'too few people' : `fewer than ${least} people`
+  return groups === 1 ? `one, of ${few}` : `${countShown(groups)} shown together, at least one of ${few}`
+}
+
+/** The people of a row; which rows have none is no secret, but how many the others have may be. */
+export function peopleShown({ people }: Pick<UsageRow, 'people'>, scope: ReportScope): string {
+  if (people !== null) return countShown(people)
+  return scope.cohort_scope === 'people' ? '–' : `fewer than ${scope.min_cohort}`
 }
 
 /** A part of a whole as a fraction with six decimals, rounded half to even; undefined where the whole is nothing. */

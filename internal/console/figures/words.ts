@@ -9,6 +9,10 @@ const WORDS: Readonly<Record<string, string>> = {
   unresolved: 'not resolved',
   usd: 'USD',
   cost_upper_bound: 'its cost is an upper bound',
+  eligible: 'can be charged',
+  below_floor: 'confidence below 0.80',
+  notional: 'billed to nobody',
+  unpriced: 'no price',
 }
 
 export const wordOf = (value: string): string => WORDS[value] ?? value.replaceAll('_', ' ')

@@ -1,4 +1,5 @@
 import { countShown, measureShown, shareShown } from '../../figures/shown.js'
+import { chargeShown } from '../../figures/trust.js'
 import { wordOf } from '../../figures/words.js'
 import { ask } from '../api/ask.js'
 import { useAnswer } from '../api/use-answer.js'
@@ -43,8 +44,8 @@ function Evidence({ record, zone, onChanged }: { record: Explained; zone: string
         </h2>
         <p class="confidence">
           <span class="strong">{how.confidence.toFixed(2)}</span>
-          <Confidence confidence={how.confidence} band={how.confidence_band} isWide />
-          {wordOf(how.confidence_band)}
+          <Confidence call={how} isWide />
+          {chargeShown(how)}
         </p>
       </header>
       <p>

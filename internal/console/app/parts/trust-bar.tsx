@@ -1,19 +1,21 @@
 import { shareShown } from '../../figures/shown.js'
 import { fractionOf, TRUST_PARTS, type Trust, type TrustPart } from '../../figures/trust.js'
 
-/** The one picture of confidence: filled, hatched, dotted, empty. */
+/** The one picture of confidence. Filled is what can be charged, and nothing else is. */
 
 export const TRUST_WORDS: Readonly<Record<TrustPart, string>> = {
-  chargebackReady: 'can be charged',
+  eligible: 'can be charged',
+  held_back: 'held back',
   provisional: 'provisional',
   estimated: 'estimated',
-  nobody: 'nobody',
+  unattributed: 'nobody',
 }
-const FILL: Readonly<Record<TrustPart, string>> = {
-  chargebackReady: 'trust-ready',
+export const TRUST_FILL: Readonly<Record<TrustPart, string>> = {
+  eligible: 'trust-ready',
+  held_back: 'trust-held-back',
   provisional: 'trust-provisional',
   estimated: 'trust-estimated',
-  nobody: 'trust-nobody',
+  unattributed: 'trust-nobody',
 }
 
 /** The patterns that the fills refer to; once in the document. */
@@ -47,7 +49,7 @@ export function TrustBar({ trust, whole, isWide = false }: { trust: Trust; whole
         const at = x
         x += width
         return width === 0 ? null : (
-          <rect key={part} class={FILL[part]} x={`${at}%`} y="0" width={`${width}%`} height="100%" />
+          <rect key={part} class={TRUST_FILL[part]} x={`${at}%`} y="0" width={`${width}%`} height="100%" />
         )
       })}
     </svg>

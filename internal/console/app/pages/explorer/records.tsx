@@ -142,7 +142,7 @@ function Row({ row, zone, decimals, isOpen, isListed, onOpen }: RowProps) {
         {row.cost_basis === 'unpriced' ? 'no price' : decimalShown(row.cost_usd, decimals)}
       </td>
       <td>
-        {how.confidence.toFixed(2)} <Confidence confidence={how.confidence} band={how.confidence_band} />
+        {how.confidence.toFixed(2)} <Confidence call={how} />
       </td>
       <td>{wordOf(row.output_state)}</td>
       <td>{how.export_eligibility === 'eligible' ? 'yes' : `no: ${wordOf(how.export_eligibility)}`}</td>

@@ -1,4 +1,5 @@
 import { countShown, decimalShown, decimalsOf, measureShown } from '../../../figures/shown.js'
+import { smallGroupsShown } from '../../../figures/trust.js'
 import { wordOf } from '../../../figures/words.js'
 import { ApiProblem, ask } from '../../api/ask.js'
 import { useAnswer } from '../../api/use-answer.js'
@@ -53,8 +54,8 @@ export function ManifestShown({ job, zone }: ManifestProps) {
             <dd>
               {manifest.cohorts.groups_folded === 0
                 ? `none: every row covers at least ${manifest.cohorts.k} people`
-                : `${countShown(manifest.cohorts.groups_folded)} of fewer than ${manifest.cohorts.k} people each, ` +
-                  `together in ${countShown(manifest.cohorts.rows_of_folded_groups)} ` +
+                : `${smallGroupsShown(manifest.cohorts.groups_folded, manifest.cohorts.k)}, in ` +
+                  `${countShown(manifest.cohorts.rows_of_folded_groups)} ` +
                   `${manifest.cohorts.rows_of_folded_groups === 1 ? 'row' : 'rows'}`}
             </dd>
           </dl>

@@ -4,12 +4,13 @@ import { linkTo } from '../../../figures/address.js'
 import { filterParams } from '../../../figures/filters.js'
 import { spanLabel } from '../../../figures/period.js'
 import { changeShown, countShown, decimalShown, decimalsOf, priceShown, shareShown } from '../../../figures/shown.js'
-import { trustOf } from '../../../figures/trust.js'
+import { peopleShown, TRUST_PARTS } from '../../../figures/trust.js'
 import { isNobodys, type UsageRow } from '../../../figures/usage.js'
 import { readUsage, type UsageQuestion, type UsageReport } from '../../api/usage.js'
 import { DownloadCsv } from '../../parts/download-csv.js'
 import { Breakable } from '../../parts/name.js'
 import { Scroll } from '../../parts/scroll.js'
+import { SmallGroups } from '../../parts/small-groups.js'
 import { TrustBar } from '../../parts/trust-bar.js'
 import { DIMENSIONS, labelShown } from './dimensions.js'
 import { Inside } from './inside.js'
@@ -75,6 +76,7 @@ export function Breakdown({ figures, params }: BreakdownProps) {
                 <Fragment key={key}>
                   <Row
                     row={row}
+                    scope={scope}
                     by={by}
                     decimals={decimals}
                     params={params}
@@ -123,6 +125,7 @@ const rowKey = (row: UsageRow, by: string): string => `${row.folded ? 'folded' :
 
 interface RowProps {
   readonly row: UsageRow
+  readonly scope: UsageReport['scope']
   readonly by: string
   readonly decimals: number
   readonly params: URLSearchParams
@@ -130,13 +133,13 @@ interface RowProps {
   readonly onOpen: () => void
 }
 
-function Row({ row, by, decimals, params, isOpen, onOpen }: RowProps) {
+function Row({ row, scope, by, decimals, params, isOpen, onOpen }: RowProps) {
   return (
-    <tr class={row.folded || isNobodys(row, by) ? 'apart' : undefined}>
+    <tr class={row.folded ? 'folded' : isNobodys(row, by) ? 'apart' : undefined}>
       <th scope="row">
-        <Name row={row} by={by} params={params} isOpen={isOpen} onOpen={onOpen} />
+        <Name row={row} scope={scope} by={by} params={params} isOpen={isOpen} onOpen={onOpen} />
       </th>
-      <td class="number">{row.people === null ? 'fewer than 5' : countShown(row.people)}</td>
+      <td class="number">{peopleShown(row, scope)}</td>
       <td class="number">{countShown(row.calls)}</td>
       <td class="number">
         <Cost row={row} decimals={decimals} />
@@ -145,7 +148,7 @@ function Row({ row, by, decimals, params, isOpen, onOpen }: RowProps) {
       <td class="number">{changeOf(row)}</td>
       <td class="number">{row.cost_usd_per_1k_tokens === null ? '–' : priceShown(row.cost_usd_per_1k_tokens)}</td>
       <td>
-        <TrustBar trust={trustOf(row)} whole={row.cost_usd} />
+        <TrustBar trust={row.cost_usd_by_trust} whole={row.cost_usd} />
       </td>
     </tr>
   )
@@ -153,21 +156,14 @@ function Row({ row, by, decimals, params, isOpen, onOpen }: RowProps) {
 
 function Cost({ row, decimals }: Pick<RowProps, 'row' | 'decimals'>) {
   const shown = decimalShown(row.cost_usd, decimals)
+  if (row.cost_usd === '0' && row.unpriced_calls > 0) return <>no price</>
   if (!row.lower_bounds.includes('cost_usd')) return <>{shown}</>
   return <span title="At least: some calls have no price">{shown.startsWith('<') ? '> 0' : `≥ ${shown}`}</span>
 }
 
 /** Unnamed calls and folded groups are not names: they say what they are. */
-function Name({ row, by, params, isOpen, onOpen }: Omit<RowProps, 'decimals'>) {
-  if (row.folded) {
-    const count = row.groups ?? 1
-    return (
-      <span title="No row covers fewer than five people">
-        {countShown(count)} small {count === 1 ? 'group' : 'groups'}{' '}
-        <span class="muted">of fewer than five people each, shown together</span>
-      </span>
-    )
-  }
+function Name({ row, scope, by, params, isOpen, onOpen }: Omit<RowProps, 'decimals'>) {
+  if (row.folded) return <SmallGroups groups={row.groups} least={scope.min_cohort} />
   if (isNobodys(row, by)) {
     return (
       <>
@@ -191,13 +187,13 @@ function changeOf({ compared, change_percent: percent }: UsageRow): string {
 }
 
 /** Filters that select too few people were dropped, which the figures say. */
-function Suppressed({ report: { suppressed } }: { readonly report: UsageReport }) {
+function Suppressed({ report: { suppressed, scope } }: { readonly report: UsageReport }) {
   if (suppressed === undefined) return null
   const dropped = suppressed.asked.slice(suppressed.applied.length)
   return (
     <p class="notice" role="status">
-      {dropped.map(({ field, values }) => `${field} ${values.join(', ')}`).join(' and ')} selects fewer than five
-      people: these are the figures of the larger group.
+      {dropped.map(({ field, values }) => `${field} ${values.join(', ')}`).join(' and ')} selects fewer than{' '}
+      {scope.min_cohort} people: these are the figures of the larger group.
     </p>
   )
 }
@@ -224,10 +220,7 @@ const CSV_HEAD = (by: string) => [
   'previous_cost_usd',
   'energy_wh',
   'carbon_gco2e',
-  'chargeback_ready_usd',
-  'provisional_usd',
-  'estimated_usd',
-  'unattributed_usd',
+  ...TRUST_PARTS.map((part) => `${part}_usd`),
   'unpriced_calls',
   'energy_class_estimate_wh',
 ]
@@ -237,8 +230,7 @@ const CSV_PAGES_MAX = 500
 async function csvRows(question: UsageQuestion, by: string) {
   const { rows } = await readUsage(question, new AbortController().signal, CSV_PAGES_MAX)
   return rows.map((row) => {
-    const trust = trustOf(row)
-    const name = row.folded ? 'small groups shown together' : isNobodys(row, by) ? 'nobody' : String(row[by] ?? '')
+    const name = row.folded ? 'small groups' : isNobodys(row, by) ? 'nobody' : String(row[by] ?? '')
     return [
       name,
       row.groups ?? null,
@@ -249,10 +241,7 @@ async function csvRows(question: UsageQuestion, by: string) {
       String(row.previous?.['cost_usd'] ?? ''),
       row.energy_wh,
       row.carbon_gco2e,
-      trust.chargebackReady,
-      trust.provisional,
-      trust.estimated,
-      trust.nobody,
+      ...TRUST_PARTS.map((part) => row.cost_usd_by_trust[part]),
       row.unpriced_calls,
       row.energy_class_estimate_wh ?? '0',
     ]

@@ -8,6 +8,7 @@ const SPLIT: readonly DimensionName[] = [
   'served_model',
   'stage_origin',
   'confidence_band',
+  'export_eligibility',
   'ingestion_layer',
   'cost_basis',
   'pool',

@@ -1,11 +1,12 @@
 import { addressOf, sharedParams } from '../../../figures/address.js'
 import { type Filter, fieldNamed, filterParams, withFilters } from '../../../figures/filters.js'
 import type { Period } from '../../../figures/period.js'
-import { countShown, decimalShown, decimalsOf, shareShown } from '../../../figures/shown.js'
+import { decimalShown, decimalsOf, shareShown } from '../../../figures/shown.js'
 import { isNobodys, type UsageRow } from '../../../figures/usage.js'
 import { readUsage, type UsageReport } from '../../api/usage.js'
 import { useAnswer } from '../../api/use-answer.js'
 import { AndMore } from '../../parts/and-more.js'
+import { SmallGroups } from '../../parts/small-groups.js'
 import { Shown } from '../../parts/states.js'
 import { DIMENSIONS, labelShown } from './dimensions.js'
 
@@ -62,7 +63,7 @@ export function Inside({ row, by, period, zone, filters: filtersOfPage, asOf, pa
 
 const LISTED_MAX = 6
 
-function Part({ report: { rows, suppressed }, part }: { readonly report: UsageReport; readonly part: string }) {
+function Part({ report: { rows, scope, suppressed }, part }: { readonly report: UsageReport; readonly part: string }) {
   if (suppressed !== undefined) return <p class="muted">Too few people to split by {DIMENSIONS[part]}.</p>
   const decimals = decimalsOf(rows.map((row) => row.cost_usd))
   return (
@@ -80,13 +81,15 @@ function Part({ report: { rows, suppressed }, part }: { readonly report: UsageRe
       </thead>
       <tbody>
         {rows.slice(0, LISTED_MAX).map((row) => (
-          <tr key={`${row.folded} ${row[part]}`}>
+          <tr key={`${row.folded} ${row[part]}`} class={row.folded ? 'folded' : undefined}>
             <th scope="row">
-              {row.folded
-                ? `${countShown(row.groups ?? 1)} small groups`
-                : isNobodys(row, part)
-                  ? 'nobody'
-                  : labelShown(part, row[part])}
+              {row.folded ? (
+                <SmallGroups groups={row.groups} least={scope.min_cohort} />
+              ) : isNobodys(row, part) ? (
+                'nobody'
+              ) : (
+                labelShown(part, row[part])
+              )}
             </th>
             <td class="number">{decimalShown(row.cost_usd, decimals)}</td>
             <td class="number">{row.cost_share === null ? '–' : shareShown(row.cost_share)}</td>

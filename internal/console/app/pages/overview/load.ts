@@ -14,8 +14,8 @@ export interface OverviewFigures {
   readonly filters: readonly Filter[]
   /** The period as the address names it. */
   readonly stated: string
-  /** A row per confidence band: together they are the totals. */
-  readonly bands: UsageReport
+  /** A row per reason why calls can or cannot be charged: together they are the totals. */
+  readonly charging: UsageReport
   /** A row per label of the dimension, the most expensive first. */
   readonly labels: UsageReport
   /** A row per interval. */
@@ -71,17 +71,17 @@ async function readReports(
     ...filterParams(filters),
   }
   const asking = readUsage(
-    { ...span, group_by: 'confidence_band', compare: 'previous', include_notional: 'true' },
+    { ...span, group_by: 'export_eligibility', compare: 'previous', include_notional: 'true' },
     signal,
   )
   const question = asOf === undefined ? { ...span, as_of: (await asking).scope.as_of } : span
-  const [bands, labels, intervals, cells] = await Promise.all([
+  const [charging, labels, intervals, cells] = await Promise.all([
     asking,
     readUsage({ ...question, group_by: by, compare: 'previous', sort: '-cost_usd' }, signal),
     readUsage({ ...question, interval }, signal),
     // With few labels all cells fit; with many, those that cost most.
     readUsage({ ...question, interval, group_by: by, sort: '-cost_usd' }, signal, CELL_PAGES_MAX),
   ])
-  const asOfMs = Date.parse(bands.scope.as_of)
-  return { period, stated, zone, by, filters, bands, labels, intervals, cells: cells.rows, asOfMs }
+  const asOfMs = Date.parse(charging.scope.as_of)
+  return { period, stated, zone, by, filters, charging, labels, intervals, cells: cells.rows, asOfMs }
 }

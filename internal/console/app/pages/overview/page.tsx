@@ -47,7 +47,7 @@ export function Page({ params, zone }: PageProps) {
   return (
     <Shown answer={answer} what="the figures" placeholder={<Placeholder />}>
       {({ value: figures }) =>
-        figures.bands.rows.length === 0 && isFirstRun.current ? (
+        figures.charging.rows.length === 0 && isFirstRun.current ? (
           <FirstRun />
         ) : (
           <>

@@ -1,6 +1,8 @@
 import type { ReportScope } from 'attribution-service/sdk/api'
+import { Fragment } from 'preact'
 import { formatDifference, formatQuantity, parseSum, type Quantity, sum } from '../../../../units/quantity.js'
-import { linkTo } from '../../../figures/address.js'
+import { addressOf, linkTo, sharedParams } from '../../../figures/address.js'
+import { type Filter, withFilters } from '../../../figures/filters.js'
 import { spanLabel } from '../../../figures/period.js'
 import {
   callsShown,
@@ -11,10 +13,11 @@ import {
   shareShown,
   usdShown,
 } from '../../../figures/shown.js'
-import { fractionOf, percentOf, TRUST_PARTS, trustOfAll } from '../../../figures/trust.js'
+import { chargedToNobody, fractionOf, notCharged, percentOf, TRUST_PARTS, trustOfAll } from '../../../figures/trust.js'
 import type { UsageRow } from '../../../figures/usage.js'
+import { wordOf } from '../../../figures/words.js'
 import { Ago, Instant } from '../../parts/instant.js'
-import { TRUST_WORDS, TrustBar } from '../../parts/trust-bar.js'
+import { TRUST_FILL, TRUST_WORDS, TrustBar } from '../../parts/trust-bar.js'
 import type { OverviewFigures } from './load.js'
 
 interface TotalsProps {
@@ -25,10 +28,9 @@ interface TotalsProps {
 
 /** The totals of the period, and how far the money can be trusted. */
 export function Totals({ figures, newestAtMs }: TotalsProps) {
-  const { bands, asOfMs, period, zone, by, stated, filters } = figures
-  const { rows, scope } = bands
+  const { charging, asOfMs, period, zone, by, stated, filters } = figures
+  const { rows, scope } = charging
   const total = scope.total_cost_usd
-  const trust = trustOfAll(rows)
   const calls = rows.reduce((all, row) => all + row.calls, 0)
   const unpriced = rows.reduce((all, row) => all + row.unpriced_calls, 0)
   const isLowerBound = rows.some((row) => row.lower_bounds.includes('energy_wh'))
@@ -73,15 +75,7 @@ export function Totals({ figures, newestAtMs }: TotalsProps) {
         </p>
       </div>
       <div class="trusted">
-        <p class="of-this">of this</p>
-        <TrustBar trust={trust} whole={total} isWide />
-        <ul class="shares">
-          {TRUST_PARTS.map((part) => (
-            <li key={part} title={`USD ${usdShown(trust[part])}`}>
-              {shareShown(fractionOf(trust[part], total) ?? '0')} {TRUST_WORDS[part]}
-            </li>
-          ))}
-        </ul>
+        <Trusted rows={rows} total={total} filters={filters} params={params} />
         {unpriced > 0 && (
           <p class="notice">
             {callsShown(unpriced)} {unpriced === 1 ? 'has' : 'have'} no price: their cost is not in the total.{' '}
@@ -93,6 +87,63 @@ export function Totals({ figures, newestAtMs }: TotalsProps) {
   )
 }
 
+interface TrustedProps {
+  /** A row per reason why calls can or cannot be charged. */
+  readonly rows: readonly UsageRow[]
+  readonly total: string
+  readonly filters: OverviewFigures['filters']
+  readonly params: URLSearchParams
+}
+
+/** How much of the total a chargeback file has, and why it has no more. */
+function Trusted({ rows, total, filters, params }: TrustedProps) {
+  const trust = trustOfAll(rows)
+  const withoutOwner = chargedToNobody(rows)
+  const left = rows.map((row) => ({ row, cost: notCharged(row) })).filter(({ cost }) => cost !== '0')
+  return (
+    <>
+      <p class="of-this">of this</p>
+      <TrustBar trust={trust} whole={total} isWide />
+      <ul class="shares" data-chargeable={trust.eligible}>
+        {TRUST_PARTS.filter((part) => part === 'eligible' || trust[part] !== '0').map((part) => (
+          <li key={part}>
+            <svg class="square" aria-hidden="true">
+              <rect class={TRUST_FILL[part]} width="100%" height="100%" />
+            </svg>
+            {shareShown(fractionOf(trust[part], total) ?? '0')} {TRUST_WORDS[part]}{' '}
+            <span class="muted">USD {usdShown(trust[part])}</span>
+          </li>
+        ))}
+      </ul>
+      {left.length > 0 && (
+        <p class="muted">
+          Not charged:{' '}
+          {left.map(({ row, cost }, at) => (
+            <Fragment key={`${row.folded} ${row['export_eligibility']}`}>
+              {at > 0 && ' · '}
+              <Reason row={row} filters={filters} params={params} /> {usdShown(cost)}
+            </Fragment>
+          ))}
+        </p>
+      )}
+      {withoutOwner !== '0' && (
+        <p class="muted">
+          USD {usdShown(withoutOwner)} of what can be charged is of services that{' '}
+          <a href={linkTo('unattributed', params)}>have no owner</a>.
+        </p>
+      )}
+    </>
+  )
+}
+
+/** Why calls are not charged, as a link to them. */
+function Reason({ row, filters, params }: Pick<TrustedProps, 'filters' | 'params'> & { readonly row: UsageRow }) {
+  const reason = row['export_eligibility']
+  if (row.folded || typeof reason !== 'string') return <>small groups</>
+  const all: readonly Filter[] = [...filters, { field: 'export_eligibility', operator: 'eq', value: reason }]
+  return <a href={addressOf('explorer', withFilters(sharedParams(params), all))}>{wordOf(reason)}</a>
+}
+
 const Notional = ({ params }: { readonly params: URLSearchParams }) => (
   <a href={linkTo('explorer', params, { 'filter[export_eligibility][eq]': 'notional' })}>nobody is billed for</a>
 )
@@ -100,7 +151,7 @@ const Notional = ({ params }: { readonly params: URLSearchParams }) => (
 /** What these figures are of, for the tests. */
 const asked = ({ from, to, as_of }: ReportScope) => ({ from, to, as_of })
 
-function Change({ scope, zone }: { readonly scope: OverviewFigures['bands']['scope']; readonly zone: string }) {
+function Change({ scope, zone }: { readonly scope: OverviewFigures['charging']['scope']; readonly zone: string }) {
   const { total_cost_usd: total, compared_with: before } = scope
   if (before === undefined) return null
   const label = spanLabel(Date.parse(before.from), Date.parse(before.to), zone)

@@ -4,6 +4,7 @@ import { countShown } from '../../../figures/shown.js'
 import { useList } from '../../api/use-list.js'
 import { ShowMore } from '../../parts/more.js'
 import { Name } from '../../parts/name.js'
+import { SmallGroups } from '../../parts/small-groups.js'
 import { NotAllowed, Shown } from '../../parts/states.js'
 import { Table } from '../../parts/table.js'
 import { hasScope } from '../../session/session.js'
@@ -52,14 +53,8 @@ function Row({ row, onPrice }: { readonly row: UnpricedRow; readonly onPrice: Un
   const { provider, served_model: model } = row
   const tokens = (count: number | null): string => (count === null ? 'not shown' : countShown(count))
   return (
-    <tr class={row.folded ? 'apart' : undefined}>
-      <th scope="row">
-        {row.folded || model === null ? (
-          `${countShown(row.groups ?? 1)} small groups, of fewer than five people each`
-        ) : (
-          <Name>{model}</Name>
-        )}
-      </th>
+    <tr class={row.folded ? 'folded' : undefined}>
+      <th scope="row">{row.folded || model === null ? <SmallGroups groups={row.groups} /> : <Name>{model}</Name>}</th>
       <td>{provider !== null && <Name>{provider}</Name>}</td>
       <td class="number">{countShown(row.calls)}</td>
       <td class="number">{tokens(row.input_tokens)}</td>
