@@ -178,6 +178,17 @@ export const POOLS = { name: 'pools', history: 1 } as const satisfies Bucket
  */
 export const MAPPING_RULES = { name: 'mapping_rules', history: 1 } as const satisfies Bucket
 
+/**
+ * `<annotation id>` -> a release or a note on the time axis of a tenant's reports. Watched by gateways. Expires when few
+ * charts reach back to it.
+ */
+export const ANNOTATIONS = {
+  name: 'annotations',
+  history: 1,
+  ttlMs: 800 * 24 * 60 * 60 * 1000,
+  expiryMarkMs: 60 * 1000,
+} as const satisfies Bucket
+
 /** `<budget id>` -> a ceiling on a tenant's spend per period. Watched by gateways and sentinels. */
 export const BUDGETS = { name: 'budgets', history: 1 } as const satisfies Bucket
 
@@ -406,6 +417,7 @@ export const BUCKETS: readonly Bucket[] = [
   CONNECTORS,
   SQL_USERS,
   VIEWS,
+  ANNOTATIONS,
   BUDGETS,
   BUDGET_CROSSINGS,
   ANNOUNCEMENTS,

@@ -20,6 +20,7 @@ import type { Route } from '../../internal/http/route.js'
 import { passedOverTelemetry } from '../../internal/ingest/received/passed-over.js'
 import { sourceRoutes } from '../../internal/ingest/received/source-routes.js'
 import { partnerRoutes } from '../../internal/partner/partner-routes.js'
+import { openAnnotationRoutes } from '../../internal/reports/annotations/annotation-routes.js'
 import { openReports } from '../../internal/reports/open-reports.js'
 import { openSentinelRoutes } from '../../internal/sentinel/sentinel-routes.js'
 import { listAuditLog } from '../../internal/store/queries/audit-log.js'
@@ -85,6 +86,7 @@ export async function openRoutes(gateway: Gateway, extraCa: string | undefined):
     ...readsWithinRegion(await openBookRoutes({ ...gateway, cohortMin }), gateway),
     ...attribution.routes.flatMap((one) => (readsRecords(one.path) ? readsWithinRegion([one], gateway) : [one])),
     ...readsWithinRegion(reports.routes, gateway),
+    ...(await openAnnotationRoutes(gateway)),
     ...readsWithinRegion(
       await openSentinelRoutes({
         ...gateway,

@@ -6,6 +6,9 @@ import type { CanonicalValue } from '../text/canonical-json.js'
  * own; neither are reads, except those by SQL.
  */
 export const AUDIT_ACTIONS = [
+  'annotation.create',
+  'annotation.update',
+  'annotation.delete',
   'api_key.create',
   'api_key.rotate',
   'api_key.revoke',

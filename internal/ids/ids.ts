@@ -41,6 +41,7 @@ export type IdPrefix =
   | 'sch'
   | 'sql'
   | 'view'
+  | 'ann'
 
 export const ID_BYTES = 16
 const TAG_BYTES = 4

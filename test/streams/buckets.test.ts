@@ -17,6 +17,7 @@ test('only buckets whose entries may be forgotten have a TTL', () => {
     'sessions',
     'revoked_tokens',
     'directory_imports',
+    'annotations',
     'budget_crossings',
     'announcements',
     'received',

@@ -3,6 +3,7 @@ import type { RateClass } from '../../auth/rate-limits.js'
 import type { Scope } from '../../auth/scopes.js'
 import { containsText } from '../../filters/contains.js'
 import type { IdPrefix, TenantIds } from '../../ids/ids.js'
+import type { Problem } from '../../problems/problem-catalogue.js'
 import type { Operation } from '../contract/operation.js'
 import type { Exchange } from '../exchange.js'
 import type { Route } from '../route.js'
@@ -41,7 +42,8 @@ export interface ReadKind extends ReadContract {
   readonly complete?: CompleteRecords
   /** Names of the query parameters that filter the collection. */
   readonly filters?: readonly string[]
-  readonly page: (request: PageRequest<string>, caller: Caller) => Page<object>
+  /** A problem: of what the filters say. */
+  readonly page: (request: PageRequest<string>, caller: Caller) => Page<object> | Problem
   readonly find: (caller: Caller, id: string) => object | undefined
 }
 
@@ -115,6 +117,7 @@ function showPage(
   const read = readPage(exchange, caller, path, deps, filters)
   if (!read.ok) return exchange.replyProblem(read.problem)
   const shown = page(read.request, caller)
+  if ('code' in shown) return exchange.replyProblem(shown)
   if (complete === undefined) return exchange.replyJson('200 OK', shown)
   return replyFromStore(exchange, async (signal) => {
     const data = await complete(caller.tenantId, shown.data, signal)

@@ -73,7 +73,7 @@ export interface Collection<T> extends Pick<Records<T>, 'createOnce' | 'change' 
     tenantId: string,
     show: (record: T, id: string) => W,
     isShown?: (record: T) => boolean,
-  ): Page<W>
+  ): Page<W> | Problem
 }
 
 export interface ResourceDeps {

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { KV } from '@nats-io/kv'
 import { AUDIT } from '../../../streams/audit.js'
 import {
+  ANNOTATIONS,
   API_KEYS,
   BUDGETS,
   type Bucket,
@@ -72,6 +73,7 @@ export const CONFIGURATION: readonly Bucket[] = [
   ENERGY_TABLES,
   BUDGETS,
   VIEWS,
+  ANNOTATIONS,
 ]
 
 /** Books that calls are valued by, each kind with its files. */

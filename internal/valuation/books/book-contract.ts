@@ -4,6 +4,9 @@ import { count, decimalText, timeText } from '../../text/answer-fields.js'
 
 /** The contract of the books by which calls are valued. */
 
+/** Price books that an answer lists. */
+export const CHANGES_MAX = 100
+
 const day = () => z.string().regex(/^\d{4}-\d{2}-\d{2}$/)
 
 const inForce = z
@@ -31,6 +34,10 @@ const proposed = z
   })
   .meta({ id: 'ProposedPriceBook' })
 
+const change = z
+  .object({ id: z.string(), as_of: day(), effective_from: timeText() })
+  .meta({ id: 'PriceBookChange', description: 'An imported price book: calls since this instant are valued by it.' })
+
 const IN_FORCE = {
   as_of: '2026-11-28',
   age_days: 12,
@@ -50,7 +57,16 @@ export const GET_BOOKS: Operation = {
     200: {
       description: 'The books in force, and a price book that is proposed.',
       contents: json(
-        z.object({ prices: inForce, energy: inForce, proposal: proposed.nullable() }).meta({ id: 'Books' }),
+        z
+          .object({
+            prices: inForce,
+            energy: inForce,
+            proposal: proposed.nullable(),
+            price_changes: z.array(change).meta({
+              description: `Price books that were imported and not undone, the latest first, at most ${CHANGES_MAX}.`,
+            }),
+          })
+          .meta({ id: 'Books' }),
         {
           prices: IN_FORCE,
           energy: { as_of: '2026-11-29', age_days: 11, id: null, effective_from: null },
@@ -60,6 +76,7 @@ export const GET_BOOKS: Operation = {
             proposed_at: '2026-12-10T08:00:00.000Z',
             newly_priced: { calls: 311, cost_usd: '41.2' },
           },
+          price_changes: [{ id: IN_FORCE.id, as_of: IN_FORCE.as_of, effective_from: IN_FORCE.effective_from }],
         },
       ),
     },

@@ -5,7 +5,7 @@ import type { Route } from '../../http/route.js'
 import { loadPriceBookFile } from '../cost/price-book.js'
 import { loadEnergyFile } from '../energy/footprint.js'
 import { bookAgeDays, importedInForce } from './book-age.js'
-import { GET_BOOKS } from './book-contract.js'
+import { CHANGES_MAX, GET_BOOKS } from './book-contract.js'
 import { latestFirst, type StoredBook } from './book-version.js'
 import { NEWLY_PRICED_TENANTS_MAX, type StoredProposal } from './proposals.js'
 
@@ -42,6 +42,10 @@ export async function openBookRoutes({ broker, onLost, cohortMin, clock }: BookR
           prices: shownBook(latestFirst(imported), released.prices, clock()),
           energy: shownBook(latestFirst(importedTables), released.energy, clock()),
           proposal: proposal && shownProposal(proposal, tenantId, cohortMin(tenantId)),
+          price_changes: latestFirst(imported)
+            .filter(({ undone_at }) => undone_at === undefined)
+            .slice(0, CHANGES_MAX)
+            .map(({ id, as_of, effective_from }) => ({ id, as_of, effective_from })),
         })
       },
     },

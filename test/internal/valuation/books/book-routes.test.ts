@@ -44,7 +44,12 @@ test('the answer has the age of the books in force, and a proposal until it is a
   const ageOf = (asOf: string) => Math.floor((NOW_MS - Date.parse(asOf)) / 86_400_000)
   const [prices, energy] = [loadPriceBookFile().as_of, loadEnergyFile().as_of]
   const ofRelease = (as_of: string) => ({ as_of, age_days: ageOf(as_of), id: null, effective_from: null })
-  expect(await shown()).toEqual({ prices: ofRelease(prices), energy: ofRelease(energy), proposal: null })
+  expect(await shown()).toEqual({
+    prices: ofRelease(prices),
+    energy: ofRelease(energy),
+    proposal: null,
+    price_changes: [],
+  })
 
   const elsewhere = await buckets.connect()
   const [books, files] = [await elsewhere.bucket(PRICE_BOOKS), await elsewhere.objects(PRICE_BOOK_FILES)]
@@ -62,10 +67,14 @@ test('the answer has the age of the books in force, and a proposal until it is a
   const when = { effectiveFrom: '2027-02-21T00:00:00.000Z', nowMs: NOW_MS, prefix: 'book' } as const
   const { book } = await importBook(books, files, file, when)
   const imported = { as_of: '2027-02-20', age_days: 9, id: book.id, effective_from: when.effectiveFrom }
-  await expect.poll(shown).toMatchObject({ prices: imported, proposal: null })
+  await expect.poll(shown).toMatchObject({
+    prices: imported,
+    proposal: null,
+    price_changes: [{ id: book.id, as_of: imported.as_of, effective_from: imported.effective_from }],
+  })
 
   await undoBook(books, book.id, NOW_MS)
-  await expect.poll(shown).toMatchObject({ prices: { id: null }, proposal: expected })
+  await expect.poll(shown).toMatchObject({ prices: { id: null }, proposal: expected, price_changes: [] })
 })
 
 test('the newest proposal from the book in force is shown, of price books only', () => {
