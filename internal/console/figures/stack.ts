@@ -1,9 +1,9 @@
 import { formatQuantity, parseSum, plus, type Quantity, type Unit, zero } from '../../units/quantity.js'
 import { isNobodys, type Measure, measureText, type UsageRow } from './usage.js'
 
-/** The stacked chart of a report: for each interval its total, and its parts that have a colour. Exact decimals. */
+/** The chart of a report: for each interval its total, and its parts that have a colour. Exact decimals. */
 export interface Stack {
-  /** From the bottom up, the largest first; the last may be the sum of the rest. */
+  /** From the bottom up: names, the most important first, then nobody, the others, and small groups. */
   readonly series: readonly Series[]
   readonly bars: readonly Bar[]
   readonly total: string
@@ -13,90 +13,168 @@ export interface Stack {
 
 export interface Series {
   readonly key: string
-  readonly kind: 'named' | 'nobody' | 'rest'
+  /** `folded`: small groups, which the report shows together. */
+  readonly kind: 'named' | 'nobody' | 'rest' | 'folded'
   readonly total: string
 }
 
 export interface Bar {
   readonly fromMs: number
+  /** Exclusive. */
+  readonly toMs: number
   readonly total: string
-  /** One for each series, in the same order; they add up to the total. */
-  readonly parts: readonly string[]
+  /**
+   * One for each series, in the same order; they add up to the total. Undefined: the series may be among the small
+   * groups of the interval, so that 0 would be wrong.
+   */
+  readonly parts: readonly (string | undefined)[]
+  /** Whether there were no calls, or those of too few people: the report does not tell which. */
+  readonly isHidden: boolean
 }
 
-/** The colours of the palette; more names are part of the rest. */
+/** Names that have a colour; others are the rest. */
 export const NAMED_MAX = 7
-const REST = 'rest'
+
+/** No labels of a service: names have no control characters. */
+export const NOBODY = '\u0000nobody'
+const REST = '\u0000rest'
+/** Others with amounts below zero: in one sum with those above it, either would hide the other. */
+export const REST_BELOW = '\u0000rest below zero'
+const FOLDED = '\u0000folded'
+
+const KINDS: Readonly<Record<string, Series['kind']>> = {
+  [NOBODY]: 'nobody',
+  [REST]: 'rest',
+  [REST_BELOW]: 'rest',
+  [FOLDED]: 'folded',
+}
 
 type Amount = Quantity<Unit>
 const amountOf = (row: UsageRow, measure: Measure): Amount => parseSum(measureText(row, measure))
 
-/**
- * @param intervals a row per interval, not grouped: the totals
- * @param startsMs every interval of the period, also those without calls, of which the report has no row
- * @param cells rows per interval and label: those that cost most, maybe not all; what they leave of a total is the rest
- * @param dimension the member of a cell that holds its label
- * @param order labels, the most important first: they keep their place when the measure changes
- */
-export function stackOf(
-  intervals: readonly UsageRow[],
-  cells: readonly UsageRow[],
-  startsMs: readonly number[],
-  dimension: string,
-  order: readonly string[],
-  measure: Measure,
-): Stack {
-  const named = order.slice(0, NAMED_MAX)
-  const keys = [...named, NOBODY]
-  const kinds: readonly Series['kind'][] = [...named.map(() => 'named' as const), 'nobody', 'rest']
-  const totals = new Map(intervals.filter(isApart).map((row) => [Date.parse(row.from), amountOf(row, measure)]))
-  const parts = partsOf(cells, dimension, named, measure)
-  const bars = [...new Set([...startsMs, ...totals.keys()])]
-    .sort((one, other) => one - other)
-    .map((fromMs) => {
-      const total = totals.get(fromMs) ?? zero<Unit>()
-      const of = keys.map((key) => parts.get(fromMs)?.get(key) ?? zero<Unit>())
-      return { fromMs, total, parts: [...of, of.reduce((left, part) => (left - part) as Amount, total)] }
-    })
-  const shown = [...keys, REST].flatMap((key, at) => {
-    const total = bars.reduce((sum, bar) => plus(sum, bar.parts[at] ?? zero()), zero<Unit>())
-    return total === 0n ? [] : [{ key, at, kind: kinds[at] ?? 'rest', total: formatQuantity(total) }]
+interface Stacked {
+  /** A row per interval, not grouped: the totals. */
+  readonly intervals: readonly UsageRow[]
+  /** Rows per interval and label. */
+  readonly cells: readonly UsageRow[]
+  /** Whether cells are left out: what they leave of a total is then the rest, else it is folded elsewhere. */
+  readonly isCut: boolean
+  /** Every interval of the period, also those without calls, of which the report has no row. */
+  readonly startsMs: readonly number[]
+  /** Where the period ends. */
+  readonly toMs: number
+  /** The member of a cell that holds its label. */
+  readonly dimension: string
+  /** Labels, the most important first: they keep their place when the measure changes. */
+  readonly order: readonly string[]
+  readonly measure: Measure
+}
+
+export function stackOf(asked: Stacked): Stack {
+  const { intervals, startsMs, toMs, order, measure } = asked
+  const keys = [...order.slice(0, NAMED_MAX), NOBODY, REST, REST_BELOW, FOLDED]
+  const apart = intervals.filter(({ folded }) => !folded)
+  const totals = new Map(apart.map((row) => [Date.parse(row.from), amountOf(row, measure)]))
+  const together = sumOf(intervals.filter(({ folded }) => folded).map((row) => amountOf(row, measure)))
+  const starts = [...new Set([...startsMs, ...totals.keys()])].sort((one, other) => one - other)
+  const endOf = (at: number): number => starts[at + 1] ?? toMs
+  const parts = partsOf(asked, keys, new Map(starts.map((fromMs, at) => [fromMs, endOf(at)])))
+  const bars = starts.map((fromMs, at) => {
+    const total = totals.get(fromMs)
+    const of = total === undefined ? new Map<string, Amount>() : completed(parts.get(fromMs), total, asked.isCut)
+    return { fromMs, toMs: endOf(at), total, of }
   })
+  const shown = keys.filter((key) => bars.some(({ of }) => (of.get(key) ?? 0n) !== 0n))
   return {
-    series: shown.map(({ at: _, ...series }) => series),
-    bars: bars.map(({ fromMs, total, parts: of }) => ({
-      fromMs,
-      total: formatQuantity(total),
-      parts: shown.map(({ at }) => formatQuantity(of[at] ?? zero())),
+    series: shown.map((key) => ({
+      key,
+      kind: KINDS[key] ?? 'named',
+      total: formatQuantity(sumOf(bars.map(({ of }) => of.get(key) ?? zero()))),
     })),
-    total: formatQuantity(sumOf(intervals, measure)),
-    together: formatQuantity(sumOf(intervals, measure, (row) => !isApart(row))),
+    bars: bars.map(({ of, total, ...bar }) => ({
+      ...bar,
+      total: formatQuantity(total ?? zero()),
+      parts: shown.map((key) => partText(of, key, asked.isCut)),
+      isHidden: total === undefined && together !== 0n,
+    })),
+    total: formatQuantity(plus(together, sumOf([...totals.values()]))),
+    together: formatQuantity(together),
   }
 }
 
-const isApart = ({ folded }: UsageRow): boolean => !folded
-
-/** By the start of an interval and a key: the amounts of cells that have a colour, or nobody. */
-function partsOf(cells: readonly UsageRow[], dimension: string, named: readonly string[], measure: Measure) {
-  const keyOf = (cell: UsageRow): string | undefined => {
-    if (isNobodys(cell, dimension)) return NOBODY
-    const label = cell[dimension]
-    return typeof label === 'string' && named.includes(label) ? label : undefined
-  }
+/** By the start of an interval and a key: the amounts of its cells. */
+function partsOf(
+  { cells, dimension, measure }: Stacked,
+  keys: readonly string[],
+  ends: ReadonlyMap<number, number>,
+): ReadonlyMap<number, Map<string, Amount>> {
   const parts = new Map<number, Map<string, Amount>>()
-  for (const cell of cells.filter(isApart)) {
-    const key = keyOf(cell)
-    if (key === undefined) continue
+  for (const cell of cells) {
     const fromMs = Date.parse(cell.from)
+    // What folds together over several intervals has the period's ends.
+    if (Date.parse(cell.to) > (ends.get(fromMs) ?? 0)) continue
+    const amount = amountOf(cell, measure)
+    const label = cell[dimension]
+    const key = cell.folded
+      ? FOLDED
+      : isNobodys(cell, dimension)
+        ? NOBODY
+        : typeof label === 'string' && keys.includes(label)
+          ? label
+          : amount < 0n
+            ? REST_BELOW
+            : REST
     const of = parts.get(fromMs) ?? new Map<string, Amount>()
-    of.set(key, plus(of.get(key) ?? zero(), amountOf(cell, measure)))
-    parts.set(fromMs, of)
+    parts.set(fromMs, of.set(key, plus(of.get(key) ?? zero(), amount)))
   }
   return parts
 }
 
-const sumOf = (rows: readonly UsageRow[], measure: Measure, isMeant: (row: UsageRow) => boolean = () => true): Amount =>
-  rows.filter(isMeant).reduce<Amount>((sum, row) => plus(sum, amountOf(row, measure)), zero())
+/** The parts of an interval with what its cells leave of its total. */
+function completed(parts: Map<string, Amount> | undefined, total: Amount, isCut: boolean): Map<string, Amount> {
+  const of = new Map(parts)
+  const left = (total - sumOf([...of.values()])) as Amount
+  if (left === 0n) return of
+  const key = !isCut ? FOLDED : left < 0n ? REST_BELOW : REST
+  return of.set(key, plus(of.get(key) ?? zero(), left))
+}
 
-/** No label of a service: names have no control characters. */
-export const NOBODY = '\u0000nobody'
+function partText(of: ReadonlyMap<string, Amount>, key: string, isCut: boolean): string | undefined {
+  const amount = of.get(key)
+  if (amount !== undefined && (key !== FOLDED || amount !== 0n)) return formatQuantity(amount)
+  const mayBeFolded = (KINDS[key] ?? 'named') !== 'rest' && of.size > 0 && (isCut || of.has(FOLDED))
+  return mayBeFolded ? undefined : '0'
+}
+
+const sumOf = (amounts: readonly Amount[]): Amount => amounts.reduce<Amount>(plus, zero())
+
+/** How the rows of a chart differ from those of the table of the whole period, in which fewer groups are small. */
+export interface FoldedApart {
+  /** What small groups are in the chart, and in the table. */
+  readonly chart: string
+  readonly table: string
+  /** Names of the table that are among the small groups of some intervals. */
+  readonly names: readonly string[]
+}
+
+/** @returns undefined where both fold the same, or the chart has too few of its cells to tell */
+export function foldedApart(
+  { series }: Stack,
+  labels: readonly UsageRow[],
+  { cells, isCut, dimension, measure }: Stacked,
+): FoldedApart | undefined {
+  if (isCut) return undefined
+  const chart = series.find(({ kind }) => kind === 'folded')?.total ?? '0'
+  const table = formatQuantity(sumOf(labels.filter(({ folded }) => folded).map((row) => amountOf(row, measure))))
+  if (chart === table) return undefined
+  const inCells = new Map<unknown, Amount>()
+  for (const cell of cells.filter(({ folded }) => !folded)) {
+    const label = cell[dimension]
+    inCells.set(label, plus(inCells.get(label) ?? zero(), amountOf(cell, measure)))
+  }
+  const names = labels
+    .filter((row) => !row.folded && !isNobodys(row, dimension))
+    .filter((row) => (inCells.get(row[dimension]) ?? zero()) !== amountOf(row, measure))
+    .map((row) => String(row[dimension]))
+  return { chart, table, names }
+}

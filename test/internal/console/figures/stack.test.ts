@@ -1,6 +1,8 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { NOBODY, stackOf } from '../../../../internal/console/figures/stack.js'
+import { foldedApart, type Stack, stackOf } from '../../../../internal/console/figures/stack.js'
 import type { UsageRow } from '../../../../internal/console/figures/usage.js'
+import { formatQuantity, parseSum, sum } from '../../../../internal/units/quantity.js'
 
 const DAY = 24 * 60 * 60 * 1000
 const at = (day: number): string => new Date(day * DAY).toISOString()
@@ -32,39 +34,159 @@ const row = (from: string, cost: string, more: Partial<UsageRow> = {}): UsageRow
   reasons: {},
   ...more,
 })
+const added = (amounts: readonly string[]): string => formatQuantity(sum(amounts.map((text) => parseSum<'USD'>(text))))
+
+const DAYS = [0, DAY, 2 * DAY]
+const stacked = (asked: Partial<Parameters<typeof stackOf>[0]>) => {
+  const question = {
+    intervals: [],
+    cells: [],
+    isCut: false,
+    startsMs: DAYS,
+    toMs: 3 * DAY,
+    dimension: 'service',
+    order: ['search'],
+    measure: 'cost_usd' as const,
+    ...asked,
+  }
+  return { question, stack: stackOf(question) }
+}
+const kindsOf = ({ series }: Stack) => series.map(({ kind, total }) => [kind, total])
+const partsOf = ({ bars }: Stack) => bars.map(({ total, parts }) => [total, ...parts])
 
 test('parts of a bar add up to its total, bars to the total of the chart, days without calls are empty bars', () => {
-  const stack = stackOf(
-    [row(at(0), '10.000000000000000003'), row(at(2), '4')],
-    [
+  const { stack } = stacked({
+    intervals: [row(at(0), '10.000000000000000003'), row(at(2), '4')],
+    cells: [
       row(at(0), '6', { service: 'search' }),
-      row(at(0), '1', { service: 'other-one' }),
+      row(at(0), '2.000000000000000003', { service: 'other-one' }),
       row(at(0), '2', { service: 'unallocated', unattributed: true }),
       row(at(2), '3', { service: 'search' }),
       row(at(2), '1', { folded: true, service: null }),
     ],
-    [0, DAY, 2 * DAY],
-    'service',
-    ['search'],
-    'cost_usd',
-  )
+  })
 
-  expect(stack.series).toEqual([
-    { key: 'search', kind: 'named', total: '9' },
-    { key: NOBODY, kind: 'nobody', total: '2' },
-    { key: 'rest', kind: 'rest', total: '3.000000000000000003' },
+  expect(kindsOf(stack)).toEqual([
+    ['named', '9'],
+    ['nobody', '2'],
+    ['rest', '2.000000000000000003'],
+    ['folded', '1'],
   ])
-  expect(stack.bars.map(({ total, parts }) => [total, ...parts])).toEqual([
-    ['10.000000000000000003', '6', '2', '2.000000000000000003'],
-    ['0', '0', '0', '0'],
-    ['4', '3', '0', '1'],
+  expect(partsOf(stack)).toEqual([
+    ['10.000000000000000003', '6', '2', '2.000000000000000003', '0'],
+    ['0', '0', '0', '0', '0'],
+    ['4', '3', undefined, '0', '1'],
   ])
   expect(stack.total).toBe('14.000000000000000003')
 })
 
-test('intervals that are folded are in the total and in no bar', () => {
-  const stack = stackOf([row(at(0), '1'), row(at(0), '2', { folded: true })], [], [0], 'service', [], 'cost_usd')
+test('a name without a row on a day with small groups is not 0 there: it may be one of them', () => {
+  const { stack } = stacked({
+    intervals: [row(at(0), '6'), row(at(1), '2', { people: null })],
+    cells: [row(at(0), '6', { service: 'search' }), row(at(1), '2', { folded: true, service: null })],
+  })
 
-  expect(stack.bars).toHaveLength(1)
+  expect(partsOf(stack)).toEqual([
+    ['6', '6', '0'],
+    ['2', undefined, '2'],
+    ['0', '0', '0'],
+  ])
+})
+
+test('intervals that are folded are in the total and in no bar, which says so; their cells are not shown either', () => {
+  const { stack } = stacked({
+    intervals: [row(at(0), '1'), { ...row(at(0), '2', { folded: true }), to: at(3) }],
+    cells: [
+      row(at(0), '1', { service: 'search' }),
+      // This day joined the folded row, since it cost least.
+      row(at(1), '1', { service: 'search' }),
+      { ...row(at(0), '1', { folded: true, service: null }), to: at(3) },
+    ],
+  })
+
   expect([stack.together, stack.total]).toEqual(['2', '3'])
+  expect(partsOf(stack)).toEqual([
+    ['1', '1'],
+    ['0', '0'],
+    ['0', '0'],
+  ])
+  expect(stack.bars.map(({ isHidden }) => isHidden)).toEqual([false, true, true])
+})
+
+test('others below zero are a part of their own: a sum with those above it would hide both', () => {
+  const { stack } = stacked({
+    intervals: [row(at(0), '2')],
+    cells: [row(at(0), '7', { service: 'one' }), row(at(0), '-5', { service: 'other' })],
+  })
+
+  expect(kindsOf(stack)).toEqual([
+    ['rest', '7'],
+    ['rest', '-5'],
+  ])
+})
+
+test('what is left of a total is folded elsewhere, or among the cells that were not loaded', () => {
+  const asked = { intervals: [row(at(0), '5')], cells: [row(at(0), '4', { service: 'search' })] }
+
+  expect(kindsOf(stacked(asked).stack)).toEqual([
+    ['named', '4'],
+    ['folded', '1'],
+  ])
+  expect(kindsOf(stacked({ ...asked, isCut: true }).stack)).toEqual([
+    ['named', '4'],
+    ['rest', '1'],
+  ])
+})
+
+test('a chart says which names of the table are among its small groups', () => {
+  const { stack, question } = stacked({
+    intervals: [row(at(0), '6'), row(at(1), '2')],
+    cells: [row(at(0), '6', { service: 'search' }), row(at(1), '2', { folded: true, service: null })],
+  })
+  const table = [row(at(0), '7.5', { service: 'search' }), row(at(0), '0.5', { folded: true, service: null })]
+
+  expect(foldedApart(stack, table, question)).toEqual({ chart: '2', table: '0.5', names: ['search'] })
+  expect(foldedApart(stack, table, { ...question, isCut: true })).toBeUndefined()
+  expect(foldedApart(stack, [row(at(0), '2', { folded: true })], question)).toBeUndefined()
+})
+
+const amounts = fc.integer({ min: -1_000, max: 100_000 }).map((steps) => (steps / 100).toFixed(2))
+const someCells = fc.array(
+  fc.record({ day: fc.nat(2), label: fc.constantFrom('a', 'b', 'c', 'nobody', 'small'), cost: amounts }),
+  { maxLength: 20 },
+)
+
+test('whatever folds, parts add up to bars, bars to the total, and no part of the rest has both signs', () => {
+  fc.assert(
+    fc.property(someCells, fc.array(fc.nat(2)), fc.boolean(), (drawn, foldedDays, isCut) => {
+      const cells = drawn.map(({ day, label, cost }) =>
+        row(at(day), cost, {
+          service: label,
+          ...(label === 'small' && { folded: true, service: null }),
+          ...(label === 'nobody' && { unattributed: true }),
+        }),
+      )
+      const days = [0, 1, 2].filter((day) => drawn.some((cell) => cell.day === day))
+      const totalOf = (day: number): string => added(drawn.filter((cell) => cell.day === day).map(({ cost }) => cost))
+      const hidden = days.filter((day) => foldedDays.includes(day))
+      const { stack } = stacked({
+        intervals: [
+          ...days.filter((day) => !hidden.includes(day)).map((day) => row(at(day), totalOf(day))),
+          ...(hidden.length === 0 ? [] : [{ ...row(at(0), added(hidden.map(totalOf)), { folded: true }), to: at(3) }]),
+        ],
+        cells: isCut ? cells.slice(0, 3) : cells,
+        isCut,
+        order: ['a', 'b'],
+      })
+
+      for (const { total, parts } of stack.bars) expect(added(parts.map((part) => part ?? '0'))).toBe(total)
+      expect(added([...stack.bars.map(({ total }) => total), stack.together])).toBe(stack.total)
+      expect(stack.total).toBe(added(drawn.map(({ cost }) => cost)))
+      stack.series.forEach(({ kind, total }, series) => {
+        expect(added(stack.bars.map(({ parts }) => parts[series] ?? '0'))).toBe(total)
+        const signs = new Set(stack.bars.map(({ parts }) => Math.sign(Number(parts[series] ?? 0))))
+        if (kind === 'rest' && !isCut) expect(signs.has(1) && signs.has(-1)).toBe(false)
+      })
+    }),
+  )
 })

@@ -2,7 +2,7 @@ import { type Filter, filterParams } from '../../../figures/filters.js'
 import type { Period } from '../../../figures/period.js'
 import type { UsageRow } from '../../../figures/usage.js'
 import { ApiProblem } from '../../api/ask.js'
-import { readUsage, type UsageReport } from '../../api/usage.js'
+import { readUsage, type UsageQuestion, type UsageReport } from '../../api/usage.js'
 import { readNewest } from '../../api/use-newest.js'
 
 /** Everything that the overview shows: answers of one endpoint, all as of one instant, so that its totals agree. */
@@ -20,8 +20,10 @@ export interface OverviewFigures {
   readonly labels: UsageReport
   /** A row per interval. */
   readonly intervals: UsageReport
-  /** Rows per interval and label: those that cost most. */
+  /** Rows per interval and label: those that cost most, and of small groups all. */
   readonly cells: readonly UsageRow[]
+  /** Whether there are more. */
+  readonly areCellsCut: boolean
   readonly asOfMs: number
 }
 
@@ -79,9 +81,20 @@ async function readReports(
     asking,
     readUsage({ ...question, group_by: by, compare: 'previous', sort: '-cost_usd' }, signal),
     readUsage({ ...question, interval }, signal),
-    // With few labels all cells fit; with many, those that cost most.
-    readUsage({ ...question, interval, group_by: by, sort: '-cost_usd' }, signal, CELL_PAGES_MAX),
+    readCells({ ...question, interval, group_by: by }, by, signal),
   ])
   const asOfMs = Date.parse(charging.scope.as_of)
-  return { period, stated, zone, by, filters, charging, labels, intervals, cells: cells.rows, asOfMs }
+  return { period, stated, zone, by, filters, charging, labels, intervals, ...cells, asOfMs }
+}
+
+/**
+ * With few labels all cells fit; with many, those that cost most. Of small groups there is one in each interval, and
+ * they have no label: in the order of the labels they are the first.
+ */
+async function readCells(question: UsageQuestion, by: string, signal: AbortSignal) {
+  const { rows, isCut: areCellsCut } = await readUsage({ ...question, sort: '-cost_usd' }, signal, CELL_PAGES_MAX)
+  if (!areCellsCut) return { cells: rows, areCellsCut }
+  const folded = await readUsage({ ...question, sort: by }, signal)
+  const cells = [...rows.filter((row) => !row.folded), ...folded.rows.filter((row) => row.folded)]
+  return { cells, areCellsCut }
 }

@@ -1,16 +1,28 @@
-import { intervalLabel, intervalsOf } from '../../../figures/period.js'
-import { countShown, decimalShown, decimalsOf, measureShown, usdShown } from '../../../figures/shown.js'
-import { NOBODY, type Series, type Stack, stackOf } from '../../../figures/stack.js'
+import { useMemo } from 'preact/hooks'
+import { formatQuantity, parseSum, sum } from '../../../../units/quantity.js'
+import { addressOf, changed, sharedParams } from '../../../figures/address.js'
+import { drillOf } from '../../../figures/drill.js'
+import { type Filter, fieldNamed, withFilters } from '../../../figures/filters.js'
+import type { Mark } from '../../../figures/mark-places.js'
+import { intervalsOf } from '../../../figures/period.js'
+import { FORMS, formOf } from '../../../figures/plot.js'
+import { countShown, decimalShown, measureShown, shareShown, usdShown } from '../../../figures/shown.js'
+import { type Bar, type FoldedApart, foldedApart, REST_BELOW, type Series, stackOf } from '../../../figures/stack.js'
+import { fractionOf } from '../../../figures/trust.js'
 import { isNobodys, type Measure } from '../../../figures/usage.js'
-import { StackedBars } from '../../chart/stacked-bars.js'
-import { DownloadCsv } from '../../parts/download-csv.js'
-import { Scroll } from '../../parts/scroll.js'
+import { goTo, setParams } from '../../address/address.js'
+import { Chart } from '../../chart/chart.js'
+import { MarkList } from '../../chart/mark-signs.js'
+import { hasScope } from '../../session/session.js'
 import { DIMENSIONS, labelShown } from './dimensions.js'
 import type { OverviewFigures } from './load.js'
+import { StackTable } from './stack-table.js'
 
 interface OverTimeProps {
   readonly figures: OverviewFigures
   readonly measure: Measure
+  readonly marks: readonly Mark[]
+  readonly params: URLSearchParams
 }
 
 const MEASURED: Readonly<Record<Measure, { readonly title: string; readonly unit: string }>> = {
@@ -27,104 +39,159 @@ const writers: Readonly<Record<Measure, (amount: string) => string>> = {
   calls: (amount) => `${countShown(Number(amount))} calls`,
 }
 
+const FORM_WORDS = { bars: 'bars', lines: 'lines', share: 'share' } as const
+
 /** The chart, its table and its CSV: one stack of exact figures. */
-export function OverTime({ figures, measure }: OverTimeProps) {
-  const { period, zone, by } = figures
-  const order = figures.labels.rows.filter((row) => !row.folded && !isNobodys(row, by)).map((row) => String(row[by]))
-  const stack = stackOf(figures.intervals.rows, figures.cells, intervalsOf(period, zone), by, order, measure)
+export function OverTime({ figures, measure, marks, params }: OverTimeProps) {
+  const { period, zone, by, filters } = figures
+  const form = formOf(params.get('chart'))
+  const { stack, apart } = useMemo(() => stacked(figures, measure), [figures, measure])
   const { title, unit } = MEASURED[measure]
-  const dimension = DIMENSIONS[by] ?? by
+  const write = writers[measure]
   const step = period.interval === '15m' ? '15 minutes' : period.interval
-  const nameOf = ({ kind, key }: Series): string =>
-    kind === 'named' ? labelShown(by, key) : kind === 'nobody' ? 'nobody' : 'other'
+  const nameOf = (series: Series): string => seriesName(series, by)
+  const read = (bars: readonly Bar[]): readonly string[] => {
+    const whole = added(bars.map(({ total }) => total))
+    if (bars.every(({ isHidden }) => isHidden)) return ['no calls, or those of too few people']
+    const parts = stack.series.flatMap((series, at) => {
+      const part = added(bars.map(({ parts }) => parts[at] ?? '0'))
+      const share = form === 'share' ? fractionOf(part, whole) : undefined
+      return part === '0'
+        ? []
+        : [`${nameOf(series)} ${share === undefined ? '' : `${shareShown(share)}, `}${write(part)}`]
+    })
+    return [write(whole), ...parts]
+  }
+  const open = (fromMs: number, toMs: number, series: Series | undefined): void => {
+    const drill = drillOf(period.interval, fromMs, toMs, zone)
+    if (drill.kind === 'period') return setParams({ period: drill.period })
+    const within = [...filters, ...drill.filters, ...filtersOfSeries(series, by)]
+    goTo(addressOf('explorer', withFilters(sharedParams(changed(params, { period: drill.period })), within)))
+  }
+  const leadsToCalls = drillOf(period.interval, period.fromMs, period.toMs, zone).kind === 'calls'
   if (figures.intervals.rows.length === 0) return <p class="state muted">No calls in {period.label}.</p>
   return (
     <section aria-label={`${title} over time`} data-chart-total={stack.total}>
-      <StackedBars
+      <FormSwitch form={form} />
+      <Chart
         stack={stack}
+        form={form}
         interval={period.interval}
         zone={zone}
         dimension={by}
+        marks={marks}
         nameOf={nameOf}
-        write={writers[measure]}
-        writeTick={(amount) => tickShown(amount, measure)}
-        label={`${title} per ${step} by ${dimension}, ${period.label}.`}
+        read={read}
+        writeTick={(amount) => tickShown(amount, form === 'share' ? 'share' : measure)}
+        unit={form === 'share' ? '' : measure === 'cost_usd' || measure === 'calls' ? unit : ''}
+        label={`${title} per ${step} by ${DIMENSIONS[by] ?? by}, ${period.label}.`}
+        open={leadsToCalls && !hasScope('read:attribution') ? undefined : open}
       />
-      {stack.together !== '0' && (
+      <MarkList marks={marks} zone={zone} />
+      {figures.areCellsCut && (
         <p class="notice">
-          {writers[measure](stack.together)} were made in times with fewer than five people each. They are in the
-          totals, and in no bar.
+          The largest amounts alone have their colours, since there are too many; all smaller ones are in “other”.
         </p>
       )}
-      <details class="behind">
-        <summary>Table of this chart</summary>
-        <DownloadCsv
-          name={`${measure}-by-${by}-over-time`}
-          head={['from', ...stack.series.map(nameOf), `total_${unit}`]}
-          rows={() => [
-            ...stack.bars.map(({ fromMs, parts, total }) => [new Date(fromMs).toISOString(), ...parts, total]),
-            ...(stack.together === '0' ? [] : [['shown together', ...stack.series.map(() => ''), stack.together]]),
-          ]}
-        />
-        <StackTable
-          stack={stack}
-          period={period}
-          zone={zone}
-          nameOf={nameOf}
-          unit={unit}
-          isCount={measure === 'calls'}
-        />
-      </details>
+      {apart !== undefined && <FoldsApart apart={apart} step={step} write={write} by={by} />}
+      {stack.together !== '0' && (
+        <p class="notice">
+          {write(stack.together)} were made in times with fewer than five people each. They are in the totals, and in no
+          bar: these times have a hatched foot, as those without calls.
+        </p>
+      )}
+      <StackTable stack={stack} figures={figures} measure={measure} nameOf={nameOf} unit={unit} />
     </section>
   )
 }
 
-function tickShown(amount: number, measure: Measure): string {
-  const text = amount.toFixed(9).replace(/\.?0+$/, '')
-  if (measure === 'calls') return countShown(amount)
-  if (measure === 'cost_usd') return `USD ${amount >= 1 ? decimalShown(text, 0) : text}`
-  return measureShown(text, measure === 'energy_wh' ? 'energy' : 'carbon')
+function stacked(figures: OverviewFigures, measure: Measure) {
+  const { period, zone, by, labels, intervals, cells, areCellsCut: isCut } = figures
+  const question = {
+    intervals: intervals.rows,
+    cells,
+    isCut,
+    startsMs: intervalsOf(period, zone),
+    toMs: period.toMs,
+    dimension: by,
+    order: labels.rows.filter((row) => !row.folded && !isNobodys(row, by)).map((row) => String(row[by])),
+    measure,
+  }
+  const stack = stackOf(question)
+  return { stack, apart: labels.isCut ? undefined : foldedApart(stack, labels.rows, question) }
 }
 
-interface StackTableProps extends Pick<OverviewFigures, 'period' | 'zone'> {
-  readonly stack: Stack
-  readonly nameOf: (series: Series) => string
-  readonly unit: string
-  readonly isCount: boolean
+function seriesName({ kind, key }: Series, by: string): string {
+  switch (kind) {
+    case 'named':
+      return labelShown(by, key)
+    case 'nobody':
+      return 'nobody'
+    case 'folded':
+      return 'small groups'
+    case 'rest':
+      return key === REST_BELOW ? 'other, below zero' : 'other'
+  }
 }
 
-function StackTable({ stack, period, zone, nameOf, unit, isCount }: StackTableProps) {
-  const decimals = isCount ? 0 : decimalsOf(stack.bars.map(({ total }) => total))
+/** Of a name whose calls the explorer can find. */
+const filtersOfSeries = (series: Series | undefined, by: string): readonly Filter[] =>
+  series?.kind === 'named' && fieldNamed(by) !== undefined ? [{ field: by, operator: 'eq', value: series.key }] : []
+
+const added = (amounts: readonly string[]): string => formatQuantity(sum(amounts.map((text) => parseSum(text))))
+
+const FormSwitch = ({ form }: { readonly form: string }) => (
+  <fieldset class="switch forms">
+    <legend class="hidden">Form of the chart</legend>
+    {FORMS.map((name) => (
+      <label key={name}>
+        <input
+          type="radio"
+          name="chart"
+          checked={name === form}
+          onChange={() => setParams({ chart: name === 'bars' ? '' : name }, 'replace')}
+        />
+        {FORM_WORDS[name]}
+      </label>
+    ))}
+  </fieldset>
+)
+
+const NAMES_MAX = 3
+
+interface FoldsApartProps {
+  readonly apart: FoldedApart
+  readonly step: string
+  readonly write: (amount: string) => string
+  readonly by: string
+}
+
+/** Why the rows of the table below are not those of the chart. */
+function FoldsApart({ apart: { chart, table, names }, step, write, by }: FoldsApartProps) {
+  const listed = names.slice(0, NAMES_MAX).map((name) => labelShown(by, name))
+  const more = names.length - listed.length
   return (
-    <Scroll label="Table of the chart">
-      <table class="figures">
-        <thead>
-          <tr>
-            <th scope="col">from</th>
-            {stack.series.map((each) => (
-              <th key={each.key} scope="col" class="number">
-                {each.key === NOBODY ? 'nobody' : nameOf(each)}
-              </th>
-            ))}
-            <th scope="col" class="number">
-              total {unit}
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {stack.bars.map((bar) => (
-            <tr key={bar.fromMs}>
-              <th scope="row">{intervalLabel(bar.fromMs, period.interval, zone)}</th>
-              {bar.parts.map((part, at) => (
-                <td key={stack.series[at]?.key} class="number">
-                  {decimalShown(part, decimals)}
-                </td>
-              ))}
-              <td class="number">{decimalShown(bar.total, decimals)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <p class="notice">
+      Small groups are {write(chart)} in this chart and {write(table)} in the table below: here people are counted
+      within each {step}, there within the whole period.
+      {listed.length > 0 &&
+        ` So ${listed.join(', ')}${more > 0 ? ` and ${countShown(more)} more` : ''} cost more there than here by name.`}
+    </p>
   )
+}
+
+function tickShown(amount: number, measure: Measure | 'share'): string {
+  const text = amount.toFixed(9).replace(/\.?0+$/, '')
+  switch (measure) {
+    case 'share':
+      return shareShown(text, 0)
+    case 'calls':
+      return countShown(amount)
+    case 'cost_usd':
+      return Math.abs(amount) >= 1 ? decimalShown(text, 0) : text.replace('-', '−')
+    case 'energy_wh':
+      return measureShown(text, 'energy')
+    case 'carbon_gco2e':
+      return measureShown(text, 'carbon')
+  }
 }

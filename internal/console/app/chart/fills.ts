@@ -1,0 +1,37 @@
+import { coloursOf, knownOf, knownText } from '../../figures/colours.js'
+import type { Series } from '../../figures/stack.js'
+
+/** What a part of a chart is filled with, on every page: class names of the styles. */
+
+const KEY = 'attribution.colours'
+let known = knownOf(localStorage.getItem(KEY))
+
+/** The colours of the names of one chart, which this browser remembers. */
+export function colours(names: readonly string[]): ReadonlyMap<string, number> {
+  const found = coloursOf(names, known)
+  const text = knownText(found.known)
+  if (text !== knownText(known)) localStorage.setItem(KEY, text)
+  known = found.known
+  return found.colours
+}
+
+const BAND_FILL: Readonly<Record<string, string>> = {
+  chargeback_ready: 'trust-ready',
+  provisional: 'trust-provisional',
+  estimated: 'trust-estimated',
+}
+
+/** Names have colours, confidence has its four fills, nobody is empty and small groups are hatched wherever they are. */
+export function fillsOf(series: readonly Series[], dimension: string): (series: Series) => string {
+  const isNamed = ({ kind, key }: Series): boolean => kind === 'named' && bandFill(key, dimension) === undefined
+  const of = colours(series.filter(isNamed).map(({ key }) => key))
+  return ({ kind, key }) => {
+    if (kind === 'nobody') return 'trust-nobody'
+    if (kind === 'folded') return 'folded'
+    if (kind === 'rest') return 'series c-rest'
+    return bandFill(key, dimension) ?? `series c${of.get(key)}`
+  }
+}
+
+const bandFill = (key: string, dimension: string): string | undefined =>
+  dimension === 'confidence_band' ? BAND_FILL[key] : undefined
