@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { ask } from './ask.js'
 import { type Answer, useAnswer } from './use-answer.js'
 
-interface ListPage<T> {
+export interface ListPage<T> {
   readonly data: readonly T[]
   readonly page: { readonly next_cursor?: string }
 }

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { FILTER_FIELDS } from '../../../../filters/filter-fields.js'
 import { addressOf } from '../../../figures/address.js'
 import { type Filter, filtersOf, unheldFilters, withFilters } from '../../../figures/filters.js'
+import { decimalsOf } from '../../../figures/shown.js'
 import { goTo, setParams } from '../../address/address.js'
 import { shownPeriod } from '../../address/period.js'
 import { type List, useList } from '../../api/use-list.js'
@@ -9,11 +10,14 @@ import { useNewest } from '../../api/use-newest.js'
 import { BulkOverride } from '../../card/bulk-override.js'
 import { Card } from '../../card/card.js'
 import type { RecordRow } from '../../card/record.js'
+import { useColumns } from '../../parts/columns.js'
 import { Filters } from '../../parts/filters.js'
 import { ShowMore } from '../../parts/more.js'
 import { Shown } from '../../parts/states.js'
 import { hasScope } from '../../session/session.js'
 import type { PageProps } from '../page-props.js'
+import { callColumns } from './columns.js'
+import { DownloadCalls } from './download-calls.js'
 import { usePlace } from './place.js'
 import { Records } from './records.js'
 
@@ -35,6 +39,8 @@ export function Page({ params, zone }: PageProps) {
   const { answer, rows, more } = list
   const live = useLive(list, open)
   const show = (id: string | undefined): void => setParams({ record: id ?? '' }, 'replace')
+  // Single calls cost less than sums: two decimals more.
+  const columns = useColumns('calls', callColumns(zone, decimalsOf(rows.map((row) => row.cost_usd)) + 2))
   const placed = usePlace(open, query.toString(), rows, answer.isEarlier)
 
   return (
@@ -46,6 +52,8 @@ export function Page({ params, zone }: PageProps) {
           unheld={unheldFilters(params)}
           onChange={(next) => goTo(addressOf('explorer', withFilters(params, next)))}
         />
+        {columns.choice}
+        <DownloadCalls query={query} columns={columns.shown} period={period} filters={filters} params={params} />
       </div>
       {placed.above !== undefined && <Card id={placed.above} zone={zone} onChanged={answer.reload} />}
       {filters.length > 0 && hasScope('admin:config') && (
@@ -72,6 +80,7 @@ export function Page({ params, zone }: PageProps) {
             <>
               <Records
                 rows={placed.rows}
+                columns={columns.shown}
                 isListed={(id) => rows.some((row) => row.id === id)}
                 zone={zone}
                 sort={sort}
