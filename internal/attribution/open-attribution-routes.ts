@@ -47,6 +47,7 @@ import { auditQueue } from '../store/queries/attribution/audit-queue.js'
 import { findStatedServices } from '../store/queries/attribution/stated-services.js'
 import { traceNeighbours } from '../store/queries/attribution/trace-neighbours.js'
 import { factsOfRecord } from '../store/queries/attribution/training-window.js'
+import { listAnswers } from '../store/queries/audit-log.js'
 import { readVersions } from '../store/queries/records/attributions.js'
 import { mergedInto } from '../store/queries/records/merged.js'
 import type { Records } from '../store/queries/records/open-records.js'
@@ -69,6 +70,7 @@ import { type OverridePreview, overrideRoutes } from './overrides/override-route
 import type { StoredPool } from './pools/pool.js'
 import { WatchedPools } from './pools/pool-policy.js'
 import { poolRoutes } from './pools/pool-routes.js'
+import { reattributionRoutes } from './reattributions/reattribution-routes.js'
 import { type AttributionRoutesDeps, attributionRoutes } from './records/record-routes.js'
 import { explainByModel } from './stages/b/explain-by-model.js'
 import { NearestServices } from './unknown-names/nearest-services.js'
@@ -138,7 +140,7 @@ export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<
         ...reads,
         queue: (question, signal) => records.ask(question.tenantId, signal, (read) => auditQueue(read, question)),
       }),
-      ...(await openChangeRoutes(deps, nearestServices, isPool, rules, conventions)),
+      ...(await openChangeRoutes(deps, nearestServices, isPool, rules, conventions, pools)),
       ...mappingRoutes({ ...deps, rules, isPool }),
       ...directoryRoutes({ ...deps, ...deps.directory, isPool }),
       ...directoryFileRoutes({ ...deps, ...deps.directory, isPool, imports }),
@@ -198,6 +200,7 @@ async function openChangeRoutes(
   isPool: (tenantId: string, name: string) => boolean,
   rules: WatchedRecords<StoredRule>,
   conventions: WatchedRecords<StoredConvention>,
+  pools: WatchedRecords<StoredPool>,
 ): Promise<readonly Route[]> {
   const { broker, store, publish, log, signal } = deps
   const capacity = await untilAvailable(
@@ -236,5 +239,16 @@ async function openChangeRoutes(
   })
   const mapping = mappingJobRoutes({ ...deps, rules, isPool, refusalToShow, jobs, publishSlice })
   const usage = conventionJobRoutes({ ...deps, conventions, refusalToShow, jobs, publishSlice })
-  return [...changes, ...names, ...overrides, ...mapping, ...usage]
+  const answers = reattributionRoutes({
+    ...deps,
+    ...deps.directory,
+    isPool,
+    pools,
+    rules,
+    refusalToShow,
+    jobs,
+    publishSlice,
+    listAnswers: (...question) => listAnswers(store, ...question),
+  })
+  return [...changes, ...names, ...overrides, ...mapping, ...usage, ...answers]
 }

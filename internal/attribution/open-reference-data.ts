@@ -49,7 +49,7 @@ export interface ReferenceData {
   readonly rules: WatchedRules
   readonly rulesCopy: Followed
   readonly pools: WatchedPools
-  readonly poolsCopy: Staleness
+  readonly poolsCopy: Followed
   readonly conventions: WatchedConventions
   readonly conventionsCopy: Followed
   /** @param conventions others than those of the tenant, to try them out */

@@ -118,6 +118,15 @@ export class WatchedDirectory implements Directory {
     }
   }
 
+  /** A tenant's directory with an entry as it would be, or without it; it knows no other tenant. */
+  with(key: string, value: unknown): WatchedDirectory {
+    const tried = new WatchedDirectory()
+    const [tenantId = ''] = key.split('.')
+    tried.tenants.set(tenantId, copyOf(this.tenants.get(tenantId) ?? NO_ENTRIES))
+    tried.apply(key, value)
+    return tried
+  }
+
   service(tenantId: string, name: string, atMs: number): NamedService | undefined {
     const tenant = this.tenants.get(tenantId)
     if (tenant === undefined || tenant.services.size === 0) return undefined
@@ -188,6 +197,18 @@ const emptyDirectory = (): TenantDirectory => ({
 })
 
 const NO_ENTRIES = emptyDirectory()
+
+/** What they hold is never changed in place. */
+const copyOf = (tenant: TenantDirectory): TenantDirectory => ({
+  services: new Map(tenant.services),
+  claimants: new Map(tenant.claimants),
+  periods: new Map(tenant.periods),
+  identities: new Map(tenant.identities),
+  spellings: new Map(tenant.spellings),
+  principals: new Map(tenant.principals),
+  sources: new Map(tenant.sources),
+  workloads: new Set(tenant.workloads),
+})
 
 const spellingsOf = (identity: IdentityEntry | undefined): ReadonlySet<string> => {
   const isPerson = identity !== undefined && identity.is_workload !== true

@@ -1,3 +1,4 @@
+import { UNASSIGNED } from '../records/interpretation.js'
 import { comparableName } from '../text/comparable-name.js'
 import type { NamedService } from './dated-changes.js'
 import { type Directory, namesOf } from './directory.js'
@@ -18,7 +19,10 @@ export function undatedLabel(label: Label, tenantId: string, directory: Pick<Dir
   return entry?.changes === undefined ? label : { service: entry.name, owner: entry.owner }
 }
 
-/** What records show of a service that models know, at the time of a call. */
+/**
+ * What records show of a service that models know, at the time of a call. A model that learnt of a service before the
+ * directory had it knows no owner of it.
+ */
 export function datedLabel(
   label: Label,
   tenantId: string,
@@ -26,7 +30,8 @@ export function datedLabel(
   directory: Pick<Directory, 'service' | 'serviceEntry'>,
 ): Label {
   const { service, owner } = label
-  if (directory.serviceEntry(tenantId, service)?.changes === undefined) return { service, owner }
+  const entry = directory.serviceEntry(tenantId, service)
+  if (entry === undefined || (entry.changes === undefined && owner !== UNASSIGNED)) return { service, owner }
   const named: NamedService | undefined = directory.service(tenantId, service, atMs)
   return named === undefined ? { service, owner } : { service: named.name, owner: named.owner }
 }

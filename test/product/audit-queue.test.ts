@@ -56,6 +56,12 @@ test('the queue has the dearest call of each kind that nobody could name, first 
   ])
 })
 
+test('of a period the queue has the calls of that period alone', async () => {
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString()
+
+  expect(costs(await queue(`from=${daysAgo(45)}&to=${daysAgo(35)}`))).toEqual([[1, '90', '90']])
+})
+
 test('the pages of the queue are the queue', async () => {
   const whole = costs(await queue())
   const seen: unknown[] = []

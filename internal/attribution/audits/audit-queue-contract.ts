@@ -2,13 +2,14 @@ import { z } from 'zod'
 import { json, type Operation } from '../../http/contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../../http/contract/page.js'
 import { count, decimalText } from '../../text/answer-fields.js'
+import { rangeParameters } from '../../text/time-range.js'
 import { attributionRecord } from '../records/record.js'
 import { EXAMPLE_RECORD } from '../records/record-contract.js'
 
 /** The contract of the audit queue. */
 
 export const PATH = '/v1/attribution/audit-queue'
-/** Older calls say little of those to come. */
+/** By default: older calls say little of those to come. */
 export const DAYS = 30
 
 const queued = z
@@ -27,11 +28,11 @@ export const AUDIT_QUEUE: Operation = {
   tag: 'Attribution',
   summary: 'List the unresolved calls whose answer would teach most',
   description:
-    `Calls of the last ${DAYS} days that are in a cost pool, one of each kind: calls of a kind agree in all that a ` +
+    `Calls of a period (default: the last ${DAYS} days) that are in a cost pool, one of each kind: calls of a kind agree in all that a ` +
     'model can tell them apart by (credential, caller, model, layer, tags, size). First the kind that costs most, ' +
     'divided by one more than the number of its calls that people have overridden. An override of such a call is an ' +
     'audit: the next training learns from it whose the others are.',
-  query: PAGE_PARAMETERS,
+  query: { ...PAGE_PARAMETERS, ...rangeParameters('calls') },
   replies: {
     200: {
       description: 'A page of calls.',

@@ -5,6 +5,7 @@ import { answerFromStore } from '../../http/resource/from-store.js'
 import type { Route } from '../../http/route.js'
 import { TOO_MANY_QUERIES } from '../../store/failures.js'
 import type { AuditQuestion, QueuedCall } from '../../store/queries/attribution/audit-queue.js'
+import { RANGE_NAMES, readRange, type TimeRange } from '../../text/time-range.js'
 import { toRecord } from '../records/record.js'
 import type { ListDeps } from '../records/record-routes.js'
 import { AUDIT_QUEUE, DAYS, PATH } from './audit-queue-contract.js'
@@ -33,10 +34,13 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 async function list(exchange: Exchange, caller: Caller, deps: AuditRoutesDeps): Promise<void> {
   const { cursors, clock } = deps
-  const read = readPage(exchange, caller, PATH, { cursors, clock, newestMs: await deps.watermark.latest() })
+  const newestMs = await deps.watermark.latest()
+  const read = readPage(exchange, caller, PATH, { cursors, clock, newestMs }, RANGE_NAMES)
   if (!read.ok) return exchange.replyProblem(read.problem)
+  const range = readRange(read.request.filters)
+  if ('code' in range) return exchange.replyProblem(range)
   await answerFromStore(exchange, async (signal) => {
-    await answer(exchange, caller.tenantId, read.request, deps, signal)
+    await answer(exchange, caller.tenantId, read.request, range, deps, signal)
   })
 }
 
@@ -44,6 +48,7 @@ async function answer(
   exchange: Exchange,
   tenantId: string,
   request: Parameters<typeof pageOf>[0],
+  { fromMs, toMs }: TimeRange,
   deps: AuditRoutesDeps,
   signal: AbortSignal,
 ): Promise<void> {
@@ -51,7 +56,8 @@ async function answer(
   const [worthUsd = '', calls = '', idHex = ''] = request.after ?? []
   const after = request.after && { worthUsd, calls, idHex }
   // One more than the page shows whether there is another page. The period is that of the first page.
-  const period = { fromMs: snapshotMs - DAYS * DAY_MS, toMs: snapshotMs + DAY_MS }
+  const end = toMs ?? snapshotMs + DAY_MS
+  const period = { fromMs: fromMs ?? Math.min(snapshotMs, end) - DAYS * DAY_MS, toMs: end }
   const found = await deps.queue({ tenantId, snapshotMs, ...period, after, limit: limit + 1 }, signal)
   if (found === undefined) return exchange.replyProblem(TOO_MANY_QUERIES)
   const ids = found.value.map((call) => call.idHex)

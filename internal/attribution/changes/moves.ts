@@ -57,6 +57,17 @@ export function plusMoves(one: readonly Move[], other: readonly Move[]): readonl
   return [...sums.values()]
 }
 
+/** As jobs by service and owner show them. */
+export const mostCostlyFirst = (moves: readonly Move[]) =>
+  moves
+    .toSorted((one, other) => {
+      const [left, right] = [parseSum<'USD'>(one.cost_usd), parseSum<'USD'>(other.cost_usd)]
+      return left === right ? other.records - one.records : left < right ? 1 : -1
+    })
+    .map(({ from_service = '', from_owner, to_service = '', to_owner, records, cost_usd }) => {
+      return { from_service, from_owner, to_service, to_owner, records, cost_usd }
+    })
+
 const toOthers = (move: Move): Move => ({
   ...move,
   ...(move.from_service !== undefined && { from_service: OTHERS, to_service: OTHERS }),

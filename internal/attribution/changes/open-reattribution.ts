@@ -1,6 +1,7 @@
 import { REATTRIBUTIONS } from '../../../streams/buckets.js'
 import type { Publisher } from '../../broker/publisher.js'
 import { bucketRecords } from '../../broker/records.js'
+import type { WatchedDirectory } from '../../directory/directory.js'
 import type { MappingPolicy, RuleDraft, WatchedRules } from '../../directory/mapping/mapping-policy.js'
 import { identityHash } from '../../ids/identity-hash.js'
 import { idHex } from '../../ids/ids.js'
@@ -13,10 +14,13 @@ import {
 } from '../../store/queries/records/selected-records.js'
 import { placeBehind, rowsValidFrom, tracePeers, undecidedRows } from '../../store/queries/records/slices.js'
 import type { OpenStages, StagesDeps } from '../open-stages.js'
+import type { StoredPool } from '../pools/pool.js'
+import type { AllocationPolicy, WatchedPools } from '../pools/pool-policy.js'
 import { type StageADeps, stageA } from '../stages/a/stage-a.js'
 import { stageC } from '../stages/c/stage-c.js'
 import { PartitionTraces } from '../stages/t/partition-traces.js'
 import { stageT } from '../stages/t/stage-t.js'
+import type { EntryDraft } from './answer.js'
 import { slicePublisher } from './publish-changes.js'
 import type { ReattributionJob } from './reattribution-job.js'
 import { keptConsumption } from './recall.js'
@@ -29,7 +33,17 @@ export async function openReattribution(
     store,
     publish,
     log,
-    reference: { directory, directoryCopy, rules, rulesCopy, conventions, conventionsCopy, consumptionOf },
+    reference: {
+      directory,
+      directoryCopy,
+      pools,
+      poolsCopy,
+      rules,
+      rulesCopy,
+      conventions,
+      conventionsCopy,
+      consumptionOf,
+    },
   }: Pick<StagesDeps, 'broker' | 'store' | 'reference' | 'log'> & Pick<Publisher, 'publish'>,
   { inference, rowDeps, facts, allocation }: OpenStages,
 ): Promise<Omit<SliceDeps, 'insert' | 'close' | 'announce'>> {
@@ -45,6 +59,7 @@ export async function openReattribution(
     versionsClosedBy: (...args) => versionsClosedBy(store, ...args),
     rowsValidFrom: (...args) => rowsValidFrom(store, ...args),
     directoryReached: directoryCopy.reached,
+    entriesReached: ({ kind, revision }) => (kind === 'pools' ? poolsCopy : directoryCopy).reached(revision),
     rulesReached: rulesCopy.reached,
     conventionsReached: conventionsCopy.reached,
     identityNames: (tenantId) => [...directory.identityNames(tenantId), ...rules.identities(tenantId)],
@@ -55,22 +70,40 @@ export async function openReattribution(
       const tried = conventions.with(draft, tenantId)
       return (admitted) => consumptionOf(admitted, tried)
     },
-    stages(rowOf, draft) {
+    stages(rowOf, { rule, entry }) {
       const kept = {
         ...rowDeps,
         consumptionOf: (admitted: Parameters<typeof rowOf>[0]) => keptConsumption(rowOf(admitted)),
       }
-      const ofDraft = { ...kept, ...facts, mappingOf: mappingWith(draft, rules) }
+      const tried = triedOf(entry, directory, pools)
+      const ofDraft = { ...kept, ...facts, ...tried, mappingOf: mappingWith(rule, rules) }
       return [
         stageA({
           ...ofDraft,
           partitions: 1,
           loadSeen: async () => ({ duplicatesIn: async (events) => events.map(() => false) }),
         }),
-        stageT({ ...ofDraft, loadTraces: async () => new PartitionTraces({ ...allocation, directory, log }) }),
-        inference.stage(kept),
-        stageC({ ...kept, ...allocation }),
+        stageT({ ...ofDraft, loadTraces: async () => new PartitionTraces({ ...allocation, ...tried, log }) }),
+        inference.stage(kept, tried.directory),
+        stageC({ ...kept, ...allocation, ...tried }),
       ]
+    },
+  }
+}
+
+/** The directory and the pools with an entry as it would be; one slice asks for those of its tenant only. */
+function triedOf(entry: EntryDraft | undefined, directory: WatchedDirectory, pools: WatchedPools) {
+  if (entry?.kind !== 'pools') {
+    const tried = entry === undefined ? directory : directory.with(entry.key, entry.entry ?? undefined)
+    return { directory: tried, policyOf: (tenantId: string) => pools.of(tenantId) }
+  }
+  const pool = (entry.entry ?? undefined) as StoredPool | undefined
+  let policy: AllocationPolicy | undefined
+  return {
+    directory,
+    policyOf(tenantId: string) {
+      policy ??= pools.with(entry.key, pool, tenantId)
+      return policy
     },
   }
 }

@@ -181,6 +181,18 @@ export function ofMapping(
   return { changed: changed.filter((row) => decided.has(row) || follows(row)), unnamed }
 }
 
+/** Of a re-attribution, what another one has not the same of: what lies between the two moves it. */
+export function differing({ changed, unnamed }: Reattributed, other: Reattributed): Reattributed {
+  const others = new Map(other.changed.map((row) => [hexOf(row.id), row]))
+  return {
+    changed: changed.filter((row) => {
+      const same = others.get(hexOf(row.id))
+      return same === undefined || isReattributed(same, row)
+    }),
+    unnamed: Math.max(0, unnamed - other.unnamed),
+  }
+}
+
 /** The rule that decided a record. */
 export const appliedRule = ({ evidenceBasis, evidence }: AttributionRow): AppliedRule | undefined =>
   evidenceBasis === 'mapping_rule' ? (JSON.parse(evidence) as { mapping_rule?: AppliedRule }).mapping_rule : undefined

@@ -4,6 +4,7 @@ import type { Watermark } from '../../broker/watermark.js'
 import type { RuleDraft } from '../../directory/mapping/mapping-policy.js'
 import { type Place, placeBefore } from '../../store/queries/records/slices.js'
 import type { ConventionDraft } from '../../valuation/conventions/watched-conventions.js'
+import type { Answer } from './answer.js'
 import type { BulkOverride } from './bulk-override.js'
 import type { Move } from './moves.js'
 import { NO_TALLY, type Tally, type Valued } from './revalue.js'
@@ -36,6 +37,11 @@ export interface ReattributionJob {
    * the bucket from a revision on, with a draft in place for a dry run.
    */
   readonly mapping?: { readonly rule?: string; readonly draft?: RuleDraft; readonly revision: number }
+  /** Only records that a change of an entry moves get new versions. */
+  readonly answer?: Answer
+  /** Of a job that undoes an answer: the id of the job that it undoes; of an answer: of the job that has undone it. */
+  readonly undoes_answer?: string
+  readonly undone_by?: string
   /**
    * Of a job that values ambiguous usage again: the conventions are those of the bucket from a revision on, with a
    * draft
@@ -59,7 +65,7 @@ export interface ReattributionJob {
   readonly unnamed: number
   /** For a revaluation: the changes that the new versions made. */
   readonly tally?: Tally
-  /** For a dry run of a re-attribution: the changes by owner; for a job of mapping rules: by service and owner. */
+  /** For a dry run of a re-attribution: the changes by owner; for a job of mapping rules or an answer: by service and owner. */
   readonly moves?: readonly Move[]
 }
 
@@ -99,6 +105,8 @@ export const newJob = (
     | 'dry_run'
     | 'service'
     | 'mapping'
+    | 'answer'
+    | 'undoes_answer'
     | 'conventions'
     | 'directory_revision'
     | 'actor'

@@ -8,11 +8,18 @@ import { comparableName } from '../../text/comparable-name.js'
 import type { ConventionDraft } from '../../valuation/conventions/watched-conventions.js'
 import type { Announce } from '../records/record-event.js'
 import type { RowDeps } from '../records/row.js'
+import { type Answer, type EntryDraft, sidesOf } from './answer.js'
 import { type BulkOverride, overriddenRows, restoredRows } from './bulk-override.js'
 import { movesOf, plusMoves } from './moves.js'
-import { ofMapping, type Reattributed, type ReattributionStages, reattribute } from './reattribute.js'
+import { differing, ofMapping, type Reattributed, type ReattributionStages, reattribute } from './reattribute.js'
 import type { ReattributionJob, SliceMessage } from './reattribution-job.js'
 import { NO_TALLY, plusTally, revalue, tallyOf } from './revalue.js'
+
+/** What is tried out in place of what the tenant has. */
+export interface Drafts {
+  readonly rule?: RuleDraft | undefined
+  readonly entry?: EntryDraft | undefined
+}
 
 export interface SliceDeps {
   readonly jobs: Records<ReattributionJob>
@@ -37,14 +44,15 @@ export interface SliceDeps {
   readonly rowsClosedBy: (slice: Slice, jobId: string, beforeMs: number) => Promise<readonly AttributionRow[]>
   readonly versionsClosedBy: (slice: Slice, jobId: string) => Promise<readonly AttributionRow[]>
   readonly rowsValidFrom: (slice: Slice, validFromMs: number) => Promise<readonly AttributionRow[]>
-  /** @param draft a mapping rule that is tried out */
-  readonly stages: (rowOf: Parameters<ReattributionStages>[0], draft?: RuleDraft) => ReturnType<ReattributionStages>
+  readonly stages: (rowOf: Parameters<ReattributionStages>[0], drafts: Drafts) => ReturnType<ReattributionStages>
   /** With the current price books, prices and tables. */
   readonly consumptionOf: RowDeps['consumptionOf']
   /** The same, with a usage convention that is tried out. */
   readonly consumptionWith: (draft: ConventionDraft, tenantId: string) => RowDeps['consumptionOf']
   /** Resolves when the copy of the directory holds a revision. @throws MirrorBehind */
   readonly directoryReached: (revision: number) => Promise<void>
+  /** The same of the copy that holds entries of a kind. */
+  readonly entriesReached: (answer: Answer) => Promise<void>
   /** The same of the mapping rules. */
   readonly rulesReached: (revision: number) => Promise<void>
   /** The same of the usage conventions. */
@@ -103,6 +111,7 @@ export async function prepareSlice(
   const alreadyInserted =
     plannedUntil === undefined ? [] : versionsOf(idsOf(before), await deps.rowsValidFrom(slice, atMs))
   if (job.directory_revision !== undefined) await deps.directoryReached(job.directory_revision)
+  if (job.answer !== undefined) await deps.entriesReached(job.answer)
   if (job.mapping !== undefined) await deps.rulesReached(job.mapping.revision)
   if (job.conventions !== undefined) await deps.conventionsReached(job.conventions.revision)
   const result =
@@ -110,7 +119,7 @@ export async function prepareSlice(
       ? { changed: alreadyInserted, unnamed: 0 }
       : await recalculate(job, before, slice, atMs, deps)
   const tally = job.valued && plusTally(job.tally ?? NO_TALLY, tallyOf(before, result.changed, job.valued))
-  const byService = job.mapping !== undefined
+  const byService = job.mapping !== undefined || job.answer !== undefined
   const isCounted = byService || (job.dry_run === true && job.valued === undefined)
   const moves = isCounted ? plusMoves(job.moves ?? [], movesOf(before, result.changed, { byService })) : undefined
   const closed = closedBy(result.changed, before, job, atMs)
@@ -193,12 +202,21 @@ async function recalculate(
     const consumptionOf = draft === undefined ? deps.consumptionOf : deps.consumptionWith(draft, job.tenant_id)
     return { changed: revalue(before, job.valued, consumptionOf, atMs), unnamed: 0 }
   }
-  const result = await reattribute(before, await deps.tracePeers(slice, atMs), {
-    stages: (rowOf) => deps.stages(rowOf, job.mapping?.draft),
-    nameOf: namesByHash(job, deps),
-    basisOf: (stage) => (stage === 'b' && job.model !== null ? basisOfModel(job.tenant_id, job.model) : undefined),
-    validFromMs: atMs,
-  })
+  const peers = await deps.tracePeers(slice, atMs)
+  const nameOf = namesByHash(job, deps)
+  const attributed = (drafts: Drafts): Promise<Reattributed> =>
+    reattribute(before, peers, {
+      stages: (rowOf) => deps.stages(rowOf, drafts),
+      nameOf,
+      basisOf: (stage) => (stage === 'b' && job.model !== null ? basisOfModel(job.tenant_id, job.model) : undefined),
+      validFromMs: atMs,
+    })
+  if (job.answer !== undefined) {
+    const { wanted, other } = sidesOf(job.answer, job.dry_run === true)
+    const found = await attributed({ entry: wanted })
+    return found.changed.length === 0 ? found : differing(found, await attributed({ entry: other }))
+  }
+  const result = await attributed({ rule: job.mapping?.draft })
   // All are attributed again, since they are evidence for each other.
   if (job.mapping !== undefined) return ofMapping(job.mapping.rule, before, result)
   return job.service === undefined ? result : { ...result, changed: ofService(job.service, before, result.changed) }

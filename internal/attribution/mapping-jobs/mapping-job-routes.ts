@@ -18,7 +18,7 @@ import {
   runAskedJob,
   statedPeriod,
 } from '../changes/asked-job.js'
-import type { Move } from '../changes/moves.js'
+import { mostCostlyFirst } from '../changes/moves.js'
 import type { ReattributionJob } from '../changes/reattribution-job.js'
 import {
   APPLY,
@@ -138,20 +138,7 @@ function shownJob(job: ReattributionJob): ShownJob {
     records: changed,
     cost_usd: formatQuantity(sum(costs)),
     unnamed,
-    moves: mostCostlyFirst(moves).map((move) => ({
-      from_service: move.from_service ?? '',
-      from_owner: move.from_owner,
-      to_service: move.to_service ?? '',
-      to_owner: move.to_owner,
-      records: move.records,
-      cost_usd: move.cost_usd,
-    })),
+    moves: mostCostlyFirst(moves),
     created_at,
   }
 }
-
-const mostCostlyFirst = (moves: readonly Move[]): readonly Move[] =>
-  moves.toSorted((one, other) => {
-    const [left, right] = [parseSum<'USD'>(one.cost_usd), parseSum<'USD'>(other.cost_usd)]
-    return left === right ? other.records - one.records : left < right ? 1 : -1
-  })

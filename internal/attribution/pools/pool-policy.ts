@@ -80,4 +80,10 @@ export class WatchedPools {
     this.policies.set(tenantId, policy)
     return policy
   }
+
+  /** A tenant's policy with a pool as it would be, or without it. */
+  with(id: string, pool: StoredPool | undefined, tenantId: string): AllocationPolicy {
+    const others = [...this.pools.of(tenantId)].filter((one) => one.id !== id)
+    return allocationPolicy(pool === undefined ? others : [...others, pool])
+  }
 }

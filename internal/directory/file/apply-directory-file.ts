@@ -43,12 +43,16 @@ export async function applyPlan(
 }
 
 /** @returns false when the entry is not what the plan was made for */
-async function make(
-  tenantId: string,
-  { kind, name, before, after }: Change,
-  records: Records<Entry>,
+const make = (tenantId: string, { kind, name, before, after }: Change, records: Records<Entry>): Promise<boolean> =>
+  exchangeEntry(directoryKey(tenantId, kind, name), before, after, records)
+
+/** Puts a record in the place of another; undefined for none. @returns false when there is neither of the two */
+export async function exchangeEntry<T>(
+  key: string,
+  before: T | undefined,
+  after: T | undefined,
+  records: Records<T>,
 ): Promise<boolean> {
-  const key = directoryKey(tenantId, kind, name)
   if (after === undefined) return records.delete(key, (entry) => isDeepStrictEqual(entry, before))
   if (before === undefined) return isDeepStrictEqual(await records.createOnce(key, after), after)
   let isMeant = false

@@ -85,6 +85,31 @@ export async function listAuditLog(
   return (await result.json<StoredRow>()).map(toRow)
 }
 
+/** What people do by which calls of the past move; of entries, only those that name the job which moves them. */
+const MOVES_CALLS = `action IN ('mapping_rule.apply', 'attribution.apply_overrides', 'attribution.undo_overrides',
+    'attribution.override', 'attribution.undo_override')
+  OR action IN ('directory.put', 'directory.delete', 'pool.create', 'pool.update', 'pool.delete')
+    AND JSONExtractString(changes, 'after', 'reattribution') != ''`
+
+/** A tenant's records of what moved calls of the past, the newest first. */
+export async function listAnswers(
+  store: ClickHouseClient,
+  { tenantId, fromMs, limit }: { readonly tenantId: string; readonly fromMs: number; readonly limit: number },
+  signal: AbortSignal,
+): Promise<AuditLogRow[]> {
+  const result = await store.query({
+    query: `SELECT ${ROW} FROM ${AUDIT_LOG.name}
+            WHERE tenant_id = {tenant:String} AND created_at >= fromUnixTimestamp64Milli({from:Int64})
+              AND outcome = 'succeeded' AND (${MOVES_CALLS})
+            ORDER BY tenant_id DESC, sequence DESC LIMIT {limit:UInt32}`,
+    query_params: { tenant: tenantId, from: fromMs, limit },
+    format: 'JSONCompactEachRow',
+    clickhouse_settings: READ_LIMITS,
+    abort_signal: signal,
+  })
+  return (await result.json<StoredRow>()).map(toRow)
+}
+
 /** The last record of each of these tenants. @param tenantIds empty text: the instance's */
 export async function lastAuditRecords(
   store: ClickHouseClient,

@@ -108,6 +108,14 @@ describe('models', () => {
     })
   })
 
+  test('that a model learnt of before the directory had an owner get it now', () => {
+    const late = directoryOf({ services: [{ name: 'search', owner: 'team-search' }] })
+    const label = { service: 'search', owner: 'unassigned' }
+
+    expect(datedLabel(label, 'tnt_one', at('2026-07-01'), late)).toEqual({ service: 'search', owner: 'team-search' })
+    expect(datedLabel(label, 'tnt_one', at('2026-07-01'), directoryOf())).toEqual(label)
+  })
+
   test('keep what has no changes as it is', () => {
     for (const label of [
       { service: 'search', owner: 'somebody' },

@@ -25,6 +25,22 @@ describe('a service', () => {
     expect(directory.serviceEntry('tnt_one', 'FINDER')).toEqual(SEARCH)
   })
 
+  test('is tried with another owner and name, or without, while the directory itself stays as it is', () => {
+    const directory = directoryOf({ services: [SEARCH], principals: [{ id: 'key_one', service: 'search' }] })
+    const key = directoryKey('services', 'search')
+    const dated = [{ from: '2026-11-01T00:00:00Z', owner: 'team-x' }]
+
+    const changed = directory.with(key, { name: 'search', owner: 'team-y', changes: dated })
+    const removed = directory.with(key, undefined)
+
+    expect(changed.service('tnt_one', 'search', Date.parse('2026-10-01'))?.owner).toBe('team-y')
+    expect(changed.service('tnt_one', 'search', Date.parse('2026-12-01'))?.owner).toBe('team-x')
+    expect(changed.serviceEntry('tnt_one', 'finder')).toBeUndefined()
+    expect(changed.principal('tnt_one', 'key_one')?.service).toBe('search')
+    expect(removed.serviceEntry('tnt_one', 'finder')).toBeUndefined()
+    expect(directory.serviceEntry('tnt_one', 'finder')).toEqual(SEARCH)
+  })
+
   test('is not found by another tenant', () => {
     const directory = directoryOf({ services: [SEARCH] })
 

@@ -4,6 +4,7 @@ import type { Broker } from '../../../broker/connect.js'
 import type { Membership } from '../../../broker/members.js'
 import { followMirrorLag } from '../../../broker/mirror-lag.js'
 import type { Watermark } from '../../../broker/watermark.js'
+import type { Directory } from '../../../directory/directory.js'
 import type { PublishEvent } from '../../../events/publish-event.js'
 import { announceChanges } from '../../../inference/models/announce-changes.js'
 import { loadModel, ModelCache, recheckFaults } from '../../../inference/models/artefacts.js'
@@ -46,7 +47,8 @@ export interface InferenceDeps {
  */
 export interface OpenInference {
   readonly board: ServingBoard
-  stage(rowDeps: Omit<RowDeps, 'isIndexStale'>): Stage
+  /** @param directory another one, to try it out */
+  stage(rowDeps: Omit<RowDeps, 'isIndexStale'>, directory?: Directory): Stage
   /** Resolves when the signal has aborted and all work in flight has ended. */
   readonly stopped: Promise<unknown>
 }
@@ -89,14 +91,14 @@ export async function openInference(deps: InferenceDeps, signal: AbortSignal): P
   })
   return {
     board,
-    stage: (rowDeps) =>
+    stage: (rowDeps, directory = reference.directory) =>
       stageB({
         ...rowDeps,
         isIndexStale: () => mirrorLag.lagMs() > staleMs || reference.directoryCopy.isIndexStale(),
         board,
         inference,
         baseline,
-        directory: reference.directory,
+        directory,
         completeAsOf: deps.watermark.latest,
         ticks,
         neighbours: (window, traceIds, ofEachMax) => traceNeighbours(store, window, traceIds, ofEachMax),

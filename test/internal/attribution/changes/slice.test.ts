@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { Stage } from '../../../../internal/attribution/actor/stage.js'
+import type { Answer, EntryDraft } from '../../../../internal/attribution/changes/answer.js'
 import { newJob, type ReattributionJob } from '../../../../internal/attribution/changes/reattribution-job.js'
 import { keptConsumption } from '../../../../internal/attribution/changes/recall.js'
-import { prepareSlice, type SliceDeps } from '../../../../internal/attribution/changes/slice.js'
+import { type Drafts, prepareSlice, type SliceDeps } from '../../../../internal/attribution/changes/slice.js'
+import type { ServiceEntry } from '../../../../internal/directory/directory.js'
 import type { AttributionRow } from '../../../../internal/store/tables/attributions.js'
 import { formatQuantity, parseSum } from '../../../../internal/units/quantity.js'
 import type { Consumption } from '../../../../internal/valuation/consumption.js'
@@ -25,6 +27,19 @@ const OTHER_SERVICE: Stage = {
   }),
 }
 
+/** The same where the entry that is tried says so: else every event keeps its service. */
+const BY_ENTRY = (_rowOf: unknown, { entry }: Drafts): readonly Stage[] => [
+  {
+    ...OTHER_SERVICE,
+    open: async () => ({
+      handle: async ({ validFromMs, invocations }) =>
+        invocations.map(() => ({ kind: 'resolved', row: { ...RECORD, service: serviceOf(entry), validFromMs } })),
+    }),
+  },
+]
+const serviceOf = (entry: EntryDraft | undefined): string =>
+  entry === undefined ? 'now' : ((entry.entry as ServiceEntry | null)?.owner ?? 'none')
+
 const BY_OTHER_BOOK: Consumption = {
   ...keptConsumption(RECORD),
   costUsd: parseSum('2.5'),
@@ -32,7 +47,7 @@ const BY_OTHER_BOOK: Consumption = {
 }
 
 /** A job of one record, and an in-memory read model. */
-function begin(stated: Pick<ReattributionJob, 'valued' | 'dry_run'> = {}, record = RECORD) {
+function begin(stated: Pick<ReattributionJob, 'valued' | 'dry_run' | 'answer'> = {}, record = RECORD) {
   const requested = {
     id: 'rea_1',
     tenant_id: RECORD.tenantId,
@@ -67,10 +82,11 @@ function begin(stated: Pick<ReattributionJob, 'valued' | 'dry_run'> = {}, record
     rowsClosedBy: async () => [],
     versionsClosedBy: async () => [],
     rowsValidFrom: async (_slice, atMs) => versions.filter(({ validFromMs }) => validFromMs === atMs),
-    stages: () => [OTHER_SERVICE],
+    stages: stated.answer === undefined ? () => [OTHER_SERVICE] : BY_ENTRY,
     rulesReached: async () => undefined,
     conventionsReached: async () => undefined,
     directoryReached: async () => undefined,
+    entriesReached: async () => undefined,
     consumptionOf: () => BY_OTHER_BOOK,
     consumptionWith: () => () => BY_OTHER_BOOK,
     identityNames: () => [],
@@ -175,6 +191,41 @@ test('a dry run of a re-attribution counts the changes by owner, and writes noth
   expect(services()).toEqual(['search'])
   expect([closed, published]).toEqual([[], [1]])
   expect(job()).toMatchObject({ changed: 1, moves: [{ records: 1, cost_usd: '0' }] })
+})
+
+describe('an answer', () => {
+  const answer = (before: string | null, after: string): Answer => {
+    const entry = (owner: string | null) => (owner === null ? null : { name: 'search', owner })
+    return { kind: 'services', key: 'tnt.services.search', before: entry(before), after: entry(after), revision: 1 }
+  }
+
+  test('moves what is attributed otherwise without it, and says from whom to whom', async () => {
+    const { prepare, services, changes, job } = begin({ answer: answer('another', 'now') })
+
+    await (await prepare()).applyEffects('token')
+
+    expect(services()).toEqual(['search', 'now'])
+    expect(changes()).toEqual(['reattribution'])
+    expect(job()).toMatchObject({ changed: 1, moves: [{ from_service: 'search', to_service: 'now', records: 1 }] })
+  })
+
+  test('leaves what would also have changed without it', async () => {
+    const { prepare, services, job } = begin({ answer: answer('now', 'now') })
+
+    await (await prepare()).applyEffects('token')
+
+    expect(services()).toEqual(['search'])
+    expect(job()).toMatchObject({ seen: 1, changed: 0, moves: [] })
+  })
+
+  test('is tried with the entry as it would be, and then writes nothing', async () => {
+    const { prepare, services, job } = begin({ answer: answer(null, 'later'), dry_run: true })
+
+    await (await prepare()).applyEffects('token')
+
+    expect(services()).toEqual(['search'])
+    expect(job()).toMatchObject({ changed: 1, moves: [{ from_service: 'search', to_service: 'later', records: 1 }] })
+  })
 })
 
 describe('a revaluation job', () => {

@@ -82,3 +82,13 @@ test('watched pools hold the current policy of each tenant', () => {
   watched.apply(one.id, undefined)
   expect(watched.of('tnt_one').allocate(call({ provider: 'gemini' }))).toBeUndefined()
 })
+
+test('a pool is tried, changed or removed, while the policy itself stays as it is', () => {
+  const pools = new WatchedPools()
+  pools.apply('pool_all', pool('all', [{ provider: 'openai' }]))
+  const first = pool('first', [{ provider: 'openai' }], { priority: 1 })
+
+  expect(pools.with('pool_first', first, 'tnt_one').allocate(call())?.pool.name).toBe('first')
+  expect(pools.with('pool_all', undefined, 'tnt_one').allocate(call())).toBeUndefined()
+  expect(pools.of('tnt_one').allocate(call())?.pool.name).toBe('all')
+})

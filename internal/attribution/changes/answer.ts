@@ -1,0 +1,34 @@
+import type { PrincipalEntry, ServiceEntry } from '../../directory/directory.js'
+import type { StoredPool } from '../pools/pool.js'
+
+/** The kinds of entries by which the stages attribute calls, and of which a change can move calls of the past. */
+export const ANSWER_KINDS = ['services', 'principals', 'pools'] as const
+export type AnswerKind = (typeof ANSWER_KINDS)[number]
+
+/** As stored. */
+export type AnswerEntry = ServiceEntry | PrincipalEntry | StoredPool
+
+/** A change of one entry, with what it moves of the past: an answer to the question of whose calls are. */
+export interface Answer {
+  readonly kind: AnswerKind
+  /** Of the entry in its bucket. */
+  readonly key: string
+  /** Null: there was none, or there is none any more. */
+  readonly before: AnswerEntry | null
+  readonly after: AnswerEntry | null
+  /** The copies by which calls are attributed hold at least this revision of the entry's bucket. */
+  readonly revision: number
+}
+
+/** An entry as it would be, or was: null for none. */
+export type EntryDraft = Pick<Answer, 'kind' | 'key'> & { readonly entry: AnswerEntry | null }
+
+/**
+ * What lies between two directories is what an answer moves: with the entry as it is to be, and without the answer.
+ * Absent: the copies as they are.
+ */
+export const sidesOf = (
+  { kind, key, before, after }: Answer,
+  isDryRun: boolean,
+): { readonly wanted?: EntryDraft; readonly other?: EntryDraft } =>
+  isDryRun ? { wanted: { kind, key, entry: after } } : { other: { kind, key, entry: before } }
