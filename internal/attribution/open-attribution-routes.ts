@@ -140,7 +140,7 @@ export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<
         ...reads,
         queue: (question, signal) => records.ask(question.tenantId, signal, (read) => auditQueue(read, question)),
       }),
-      ...(await openChangeRoutes(deps, nearestServices, isPool, rules, conventions, pools)),
+      ...(await openChangeRoutes(deps, nearestServices, isPool, { rules, conventions, pools, prices })),
       ...mappingRoutes({ ...deps, rules, isPool }),
       ...directoryRoutes({ ...deps, ...deps.directory, isPool }),
       ...directoryFileRoutes({ ...deps, ...deps.directory, isPool, imports }),
@@ -198,9 +198,12 @@ async function openChangeRoutes(
   deps: OpenAttributionDeps,
   nearestServices: NearestServices,
   isPool: (tenantId: string, name: string) => boolean,
-  rules: WatchedRecords<StoredRule>,
-  conventions: WatchedRecords<StoredConvention>,
-  pools: WatchedRecords<StoredPool>,
+  watched: {
+    readonly rules: WatchedRecords<StoredRule>
+    readonly conventions: WatchedRecords<StoredConvention>
+    readonly pools: WatchedRecords<StoredPool>
+    readonly prices: WatchedRecords<StoredOverride>
+  },
 ): Promise<readonly Route[]> {
   const { broker, store, publish, log, signal } = deps
   const capacity = await untilAvailable(
@@ -237,14 +240,13 @@ async function openChangeRoutes(
     readVersions: (tenantId, id) => readVersions(store, tenantId, id, signal),
     publish: changePublisher(publishWithinCapacity),
   })
-  const mapping = mappingJobRoutes({ ...deps, rules, isPool, refusalToShow, jobs, publishSlice })
-  const usage = conventionJobRoutes({ ...deps, conventions, refusalToShow, jobs, publishSlice })
+  const mapping = mappingJobRoutes({ ...deps, ...watched, isPool, refusalToShow, jobs, publishSlice })
+  const usage = conventionJobRoutes({ ...deps, ...watched, refusalToShow, jobs, publishSlice })
   const answers = reattributionRoutes({
     ...deps,
     ...deps.directory,
+    ...watched,
     isPool,
-    pools,
-    rules,
     refusalToShow,
     jobs,
     publishSlice,

@@ -23,7 +23,7 @@ import type { StoredConvention } from '../valuation/conventions/convention.js'
 import { WatchedConventions } from '../valuation/conventions/watched-conventions.js'
 import type { EnergyFile } from '../valuation/energy/energy-models.js'
 import { type FootprintTables, loadFootprintTables, withEnergyTable } from '../valuation/energy/footprint.js'
-import { openPrices } from '../valuation/open-prices.js'
+import { type OpenPrices, openPrices } from '../valuation/open-prices.js'
 import type { StoredPool } from './pools/pool.js'
 import { WatchedPools } from './pools/pool-policy.js'
 import type { RowDeps } from './records/row.js'
@@ -52,6 +52,7 @@ export interface ReferenceData {
   readonly poolsCopy: Followed
   readonly conventions: WatchedConventions
   readonly conventionsCopy: Followed
+  readonly pricesReached: OpenPrices['pricesReached']
   /** @param conventions others than those of the tenant, to try them out */
   readonly consumptionOf: ReturnType<typeof consumptionRules>
   readonly settingsOf: (tenantId: string) => TenantSettings
@@ -78,7 +79,7 @@ export async function openReferenceData(deps: ReferenceDataDeps, signal: AbortSi
   const conventionsCopy = await followed<StoredConvention>(USAGE_CONVENTIONS, (key, convention) =>
     conventions.apply(key, convention),
   )
-  const { bookAt, pricesOf } = await openPrices(deps)
+  const { bookAt, pricesOf, pricesReached } = await openPrices(deps)
   const released = loadFootprintTables()
   const tables = new DatedBooks<EnergyFile, FootprintTables>(released, (file, id) =>
     withEnergyTable(released, file, id),
@@ -103,6 +104,7 @@ export async function openReferenceData(deps: ReferenceDataDeps, signal: AbortSi
     poolsCopy,
     conventions,
     conventionsCopy,
+    pricesReached,
     consumptionOf: consumptionRules(
       bookAt,
       pricesOf,

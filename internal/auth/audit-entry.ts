@@ -64,6 +64,7 @@ export const AUDIT_ACTIONS = [
   'attribution.preview_overrides',
   'attribution.apply_overrides',
   'attribution.undo_overrides',
+  'attribution.preview_reattribution',
   'attribution.reattribute',
   'pool.create',
   'pool.update',

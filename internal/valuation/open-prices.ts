@@ -1,6 +1,6 @@
 import { MODEL_NAMES, PRICE_BOOK_FILES, PRICE_BOOKS, PRICE_OVERRIDES } from '../../streams/buckets.js'
 import type { Broker } from '../broker/connect.js'
-import { mirrorBucket } from '../broker/mirror.js'
+import { type Mirror, mirrorBucket } from '../broker/mirror.js'
 import type { Logger } from '../telemetry/log.js'
 import { DatedBooks, followBooks } from './books/dated-books.js'
 import { loadPriceBook, type PriceBook, type PriceBookFile, priceBook } from './cost/price-book.js'
@@ -22,11 +22,13 @@ export interface OpenPrices {
   readonly bookAt: (atMs: number) => PriceBook
   /** A tenant's own prices and model names, as they are now; the same object until they change. */
   readonly pricesOf: (tenantId: string) => TenantPrices | undefined
+  /** Resolves when the copy of the tenants' own prices holds a revision of its bucket. */
+  readonly pricesReached: Mirror<StoredOverride>['reached']
 }
 
 export async function openPrices({ broker, onLost, log }: PricesDeps): Promise<OpenPrices> {
   const prices = new WatchedPrices((id, what) => log.error({ id, what }, 'a price of a tenant cannot be applied'))
-  await mirrorBucket<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), onLost, (key, price) =>
+  const copy = await mirrorBucket<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), onLost, (key, price) =>
     prices.apply(key, price),
   )
   await mirrorBucket<StoredModelName>(await broker.bucket(MODEL_NAMES), onLost, (id, name) =>
@@ -34,5 +36,9 @@ export async function openPrices({ broker, onLost, log }: PricesDeps): Promise<O
   )
   const books = new DatedBooks<PriceBookFile, PriceBook>(loadPriceBook(), priceBook)
   await followBooks(await broker.bucket(PRICE_BOOKS), await broker.objects(PRICE_BOOK_FILES), books, onLost, log)
-  return { bookAt: (atMs) => books.at(atMs), pricesOf: (tenantId) => prices.of(tenantId) }
+  return {
+    bookAt: (atMs) => books.at(atMs),
+    pricesOf: (tenantId) => prices.of(tenantId),
+    pricesReached: copy.reached,
+  }
 }

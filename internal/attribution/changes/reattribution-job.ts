@@ -50,6 +50,8 @@ export interface ReattributionJob {
   readonly conventions?: { readonly draft?: ConventionDraft; readonly revision: number }
   /** The job reads a directory that holds at least this revision of its bucket. */
   readonly directory_revision?: number
+  /** The same of the tenants' own prices. */
+  readonly prices_revision?: number
   /** Counts what would change without changing anything. */
   readonly dry_run?: true
   /** Who requested the job. */
@@ -109,6 +111,7 @@ export const newJob = (
     | 'undoes_answer'
     | 'conventions'
     | 'directory_revision'
+    | 'prices_revision'
     | 'actor'
   >,
   nowMs: number,

@@ -55,6 +55,8 @@ export interface SliceDeps {
   readonly entriesReached: (answer: Answer) => Promise<void>
   /** The same of the mapping rules. */
   readonly rulesReached: (revision: number) => Promise<void>
+  /** The same of the tenants' own prices. */
+  readonly pricesReached: (revision: number) => Promise<void>
   /** The same of the usage conventions. */
   readonly conventionsReached: (revision: number) => Promise<void>
   /** The identities that the tenant's directory and its mapping rules name. */
@@ -112,6 +114,7 @@ export async function prepareSlice(
     plannedUntil === undefined ? [] : versionsOf(idsOf(before), await deps.rowsValidFrom(slice, atMs))
   if (job.directory_revision !== undefined) await deps.directoryReached(job.directory_revision)
   if (job.answer !== undefined) await deps.entriesReached(job.answer)
+  if (job.prices_revision !== undefined) await deps.pricesReached(job.prices_revision)
   if (job.mapping !== undefined) await deps.rulesReached(job.mapping.revision)
   if (job.conventions !== undefined) await deps.conventionsReached(job.conventions.revision)
   const result =

@@ -9,6 +9,7 @@ import { poolFields } from '../pools/pool.js'
 
 export const PATH = '/api/v1/reattributions'
 export const DRY_RUN_PATH = `${PATH}/dry-run`
+export const PRICES_PATH = '/api/v1/prices/apply'
 /** Answers that the list has at most, and how long it has them. */
 export const RECENT_MAX = 50
 export const RECENT_DAYS = 30
@@ -37,11 +38,23 @@ export const EXAMPLE_ANSWER: AnswerBody = {
   service: { name: 'search', owner: 'team-search' },
 }
 
-const what = z.enum(['service', 'principal', 'pool', 'mapping_rule', 'calls', 'call', 'name']).meta({
-  description:
-    'What was answered: an entry (`service`, `principal`, `pool`), mapping rules that were applied, an override of ' +
-    'many `calls` or of one `call`, or an unknown `name` that became an alias.',
-})
+export const periodBody = z
+  .strictObject({
+    from: instant().meta({ description: 'Calls made at or after this time.' }),
+    to: instant().nullish().meta({ description: 'Calls made before this time. Default: now.' }),
+  })
+  .meta({ id: 'PricesApplication' })
+export type PeriodBody = z.infer<typeof periodBody>
+export const EXAMPLE_PERIOD: PeriodBody = { from: '2026-11-01T00:00:00Z' }
+
+const what = z
+  .enum(['service', 'principal', 'pool', 'mapping_rule', 'calls', 'call', 'name', 'prices', 'period'])
+  .meta({
+    description:
+      'What was answered: an entry (`service`, `principal`, `pool`), mapping rules that were applied, an override of ' +
+      'many `calls` or of one `call`, an unknown `name` that became an alias, `prices` for calls without one, or all ' +
+      'calls of a `period`.',
+  })
 
 const entry = z
   .record(z.string(), z.unknown())
@@ -161,6 +174,25 @@ export const REATTRIBUTE: Operation = {
     'change moves get a new version, at the same cost. Overridden and disputed records stay as they are.',
   problems: [...problems],
   replies: replies('What has moved.', false),
+}
+
+export const PRICE_UNPRICED: Operation = {
+  id: 'applyPrices',
+  tag: 'Prices',
+  summary: 'Price calls of the past that have no price',
+  description:
+    'A job gives the records of the period that have no cost, or no energy and carbon, what the present prices, price ' +
+    'book and energy tables say for the time of the call. Existing values stay; this cannot be undone. The price of a ' +
+    'model must be in force at the time of the calls (`valid_from`). `cost_usd` of the job is what is added.',
+  problems: ['RESIDENCY_BLOCKED', 'TENANT_MISMATCH'],
+  replies: {
+    200: state('What has been priced.', { ...EXAMPLE, moves: [] }),
+    202: state('The job still runs; `GET /api/v1/reattributions/{id}` shows how far it is.', {
+      ...EXAMPLE,
+      status: 'running',
+      moves: [],
+    }),
+  },
 }
 
 const parameters = { id: idInPath('rea', 'id of the job.') }

@@ -15,6 +15,7 @@ import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import type { AuditLogRow } from '../../store/tables/audit-log.js'
 import { readQuery } from '../../text/query-string.js'
 import { formatInstant } from '../../units/instant.js'
+import type { StoredOverride } from '../../valuation/prices/override.js'
 import type { Answer } from '../changes/answer.js'
 import { type AskedJobDeps, replyAskedJob, runAskedJob, statedPeriod } from '../changes/asked-job.js'
 import { mostCostlyFirst } from '../changes/moves.js'
@@ -26,9 +27,14 @@ import {
   DRY_RUN,
   DRY_RUN_PATH,
   EXAMPLE_ANSWER,
+  EXAMPLE_PERIOD,
   GET_REATTRIBUTION,
   LIST_RECENT,
   PATH,
+  type PeriodBody,
+  PRICE_UNPRICED,
+  PRICES_PATH,
+  periodBody,
   REATTRIBUTE,
   RECENT_DAYS,
   RECENT_MAX,
@@ -40,6 +46,7 @@ import { costOf, recentAnswers } from './recent.js'
 export interface ReattributionRoutesDeps extends AskedJobDeps, EntriesDeps, Pick<ResourceDeps, 'mutate'> {
   readonly jobs: Pick<Records<ReattributionJob>, 'createOnce' | 'read' | 'change'>
   readonly rules: Pick<WatchedRecords<StoredRule>, 'get'>
+  readonly prices: Pick<WatchedRecords<StoredOverride>, 'revision'>
   /** The newest rows of a tenant's audit log that tell of answers. */
   readonly listAnswers: (
     question: { readonly tenantId: string; readonly fromMs: number; readonly limit: number },
@@ -57,7 +64,7 @@ export const reattributionRoutes = (deps: ReattributionRoutesDeps): readonly Rou
     ...COMMON,
     method: 'post',
     path: DRY_RUN_PATH,
-    action: 'attribution.reattribute',
+    action: 'attribution.preview_reattribution',
     operation: DRY_RUN,
     body: { schema: answerBody, example: EXAMPLE_ANSWER },
     handle: (request) => dryRun(request, deps),
@@ -80,6 +87,16 @@ export const reattributionRoutes = (deps: ReattributionRoutesDeps): readonly Rou
     operation: UNDO,
     handle: (request) => undo(request, deps),
   }),
+  deps.mutate({
+    ...COMMON,
+    method: 'post',
+    path: PRICES_PATH,
+    needsStepUp: true,
+    action: 'attribution.reattribute',
+    operation: PRICE_UNPRICED,
+    body: { schema: periodBody, example: EXAMPLE_PERIOD },
+    handle: async (request) => priceUnpriced(request, deps),
+  }),
   {
     method: 'get',
     path: PATH,
@@ -96,9 +113,9 @@ export const reattributionRoutes = (deps: ReattributionRoutesDeps): readonly Rou
   },
 ]
 
-/** Overrides have a status of their own, as have jobs that value. */
-const isShown = ({ override, undoes, valued }: ReattributionJob): boolean =>
-  override === undefined && undoes === undefined && valued === undefined
+/** Overrides, and jobs of usage conventions, have a status of their own. */
+const isShown = ({ override, undoes, conventions }: ReattributionJob): boolean =>
+  override === undefined && undoes === undefined && conventions === undefined
 
 async function dryRun(request: MutationRequest<AnswerBody>, deps: ReattributionRoutesDeps): Promise<Reply | Problem> {
   const { body, caller } = request
@@ -207,6 +224,15 @@ async function undo(request: MutationRequest<undefined>, deps: ReattributionRout
   return answered({ id, fromMs: job.from_ms, toMs: deps.clock(), wanted, undoes: job.id }, caller, deps)
 }
 
+function priceUnpriced(
+  request: MutationRequest<PeriodBody>,
+  deps: ReattributionRoutesDeps,
+): Promise<Reply | Problem> | Problem {
+  const period = statedPeriod(request.body, deps.clock())
+  if ('code' in period) return period
+  return runAskedJob(request, period, { valued: 'unpriced', prices_revision: deps.prices.revision() }, shownJob, deps)
+}
+
 const CHANGED = problem('CONFLICT', 'The entry has changed since.')
 const RUNNING = problem('CONFLICT', 'The job is still running; undo it when it is done.')
 const UNDONE = problem('CONFLICT', 'This is undone already.')
@@ -235,7 +261,7 @@ async function listRecent(exchange: Exchange, { tenantId }: Caller, deps: Reattr
 }
 
 function shownJob(job: ReattributionJob): ShownReattribution {
-  const { id, status, dry_run, from_ms, to_ms, seen, changed, unnamed, moves = [], created_at } = job
+  const { id, status, dry_run, from_ms, to_ms, seen, changed, unnamed, moves = [], tally, created_at } = job
   return {
     id,
     status,
@@ -244,7 +270,7 @@ function shownJob(job: ReattributionJob): ShownReattribution {
     to: formatInstant(to_ms),
     seen,
     records: changed,
-    cost_usd: costOf(moves),
+    cost_usd: tally?.cost_usd ?? costOf(moves),
     unnamed,
     moves: mostCostlyFirst(moves),
     created_at,

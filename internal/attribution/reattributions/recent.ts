@@ -58,7 +58,7 @@ async function answerOf(row: AuditLogRow, isUndone: boolean, lookups: Lookups): 
 }
 
 function ofJob(
-  { answer, mapping, override, service, status, undone_by: undoneBy, after: _ }: ReattributionJob,
+  { answer, mapping, override, valued, service, status, undone_by: undoneBy }: ReattributionJob,
   isUndone: boolean,
   { hasRule, nameOfRule }: Lookups,
 ): Pick<RecentAnswer, 'what' | 'name' | 'status' | 'can_undo'> {
@@ -78,13 +78,14 @@ function ofJob(
     const name = rule === undefined ? null : (nameOfRule(rule) ?? rule)
     return { what: 'mapping_rule', name, status, can_undo: status === 'done' && rule !== undefined && hasRule(rule) }
   }
-  return { what: 'name', name: service ?? null, status, can_undo: false }
+  const what = valued !== undefined ? 'prices' : service === undefined ? 'period' : 'name'
+  return { what, name: service ?? null, status, can_undo: false }
 }
 
 const WHAT = { services: 'service', principals: 'principal', pools: 'pool' } as const
 
-function figuresOf({ seen, changed, moves, override }: ReattributionJob) {
-  const cost = moves === undefined ? (override?.cost_usd ?? null) : costOf(moves)
+function figuresOf({ seen, changed, moves, tally, override }: ReattributionJob) {
+  const cost = moves === undefined ? (tally?.cost_usd ?? override?.cost_usd ?? null) : costOf(moves)
   return { seen, records: changed, cost_usd: cost }
 }
 

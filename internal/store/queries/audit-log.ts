@@ -87,7 +87,7 @@ export async function listAuditLog(
 
 /** What people do by which calls of the past move; of entries, only those that name the job which moves them. */
 const MOVES_CALLS = `action IN ('mapping_rule.apply', 'attribution.apply_overrides', 'attribution.undo_overrides',
-    'attribution.override', 'attribution.undo_override')
+    'attribution.override', 'attribution.undo_override', 'attribution.reattribute')
   OR action IN ('directory.put', 'directory.delete', 'pool.create', 'pool.update', 'pool.delete')
     AND JSONExtractString(changes, 'after', 'reattribution') != ''`
 

@@ -87,6 +87,7 @@ function begin(stated: Pick<ReattributionJob, 'valued' | 'dry_run' | 'answer'> =
     conventionsReached: async () => undefined,
     directoryReached: async () => undefined,
     entriesReached: async () => undefined,
+    pricesReached: async () => undefined,
     consumptionOf: () => BY_OTHER_BOOK,
     consumptionWith: () => () => BY_OTHER_BOOK,
     identityNames: () => [],

@@ -37,6 +37,7 @@ beforeAll(async () => {
       idsOf,
       pools: await watchRecords<StoredPool>(await broker.bucket(POOLS), fail),
       rules: { get: () => undefined },
+      prices: { revision: () => 3 },
       isPool: (_tenantId, name) => name === 'rest',
       watermark: { renewed: async () => 0 },
       refusalToShow: () => undefined,
@@ -127,4 +128,12 @@ test.each([
   expect(codeOf(await ask('POST', PATH, body))).toBe(code)
   expect(codeOf(await ask('POST', `${PATH}/dry-run`, body))).toBe(code)
   expect([ownerOf('a'), ownerOf('rest')]).toEqual([undefined, undefined])
+})
+
+test('calls without a price are priced by a job that waits for the prices that were there when it was asked for', async () => {
+  const { status, json } = await ask('POST', '/api/v1/prices/apply', { from })
+
+  expect({ status, json }).toMatchObject({ status: 200, json: { cost_usd: '0', dry_run: false } })
+  expect(await jobs.read(json.id)).toMatchObject({ valued: 'unpriced', prices_revision: 3 })
+  expect((await ask('GET', `${PATH}/${json.id}`)).json).toEqual(json)
 })
