@@ -223,13 +223,24 @@ describe('with calls', () => {
     console = await openConsole(browser)
     page = console.page
     await signInByPassword(page, { credentials: { ...service.credentials, ...reader } })
-    const closed = PAGES.filter(({ scope }) => scope !== 'read:attribution')
+    const isOpen = ({ scope }: (typeof PAGES)[number]): boolean => scope === 'read:attribution'
+    const open = PAGES.filter(isOpen).map(({ path }) => pathOf(path))
+    const closed = PAGES.filter((each) => !isOpen(each) && each.path !== '')
+
+    // They land on a page that they may see, and the menu has no other.
+    await expect.poll(() => page.title()).toContain('Explorer')
+    const links = await page
+      .locator('header.top nav a:not(.brand)')
+      .evaluateAll((all) => all.map((each) => each.getAttribute('href') ?? ''))
+    expect(links.map((href) => href.split('?')[0])).toEqual(open)
 
     const faults = await faultsOf(
       closed.map(({ path }) => pathOf(path)),
       async (view) => {
         const [found] = closed.filter(({ path }) => view === pathOf(path))
-        await page.locator(`.state:has-text("${found?.scope}"):has-text("admin:config")`).waitFor()
+        await page
+          .locator(`.state:has-text("${found?.scope}"):has-text("admin:config"):has-text("Open to you: Explorer")`)
+          .waitFor()
       },
     )
 

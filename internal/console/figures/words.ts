@@ -1,3 +1,5 @@
+import type { Scope } from '../../auth/scopes.js'
+
 /** The closed lists of the API in plain words. Names from outside are shown as they are. */
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -39,3 +41,16 @@ const FIELDS: Readonly<Record<string, string>> = {
 }
 
 export const fieldShown = (name: string): string => FIELDS[name] ?? name.replaceAll('_', ' ')
+
+/** What a person or credential with a scope may see or do. */
+export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
+  'read:attribution': 'single calls and their evidence',
+  'read:reporting': 'totals and reports',
+  'export:create': 'files for chargeback',
+  'webhooks:manage': 'who receives events',
+  'admin:config': 'everything that is set up here',
+}
+
+/** Undefined for what is no scope of ours. */
+export const scopeShown = (scope: string): string | undefined =>
+  Object.hasOwn(SCOPE_WORDS, scope) ? SCOPE_WORDS[scope as Scope] : undefined

@@ -28,18 +28,16 @@ export function useAddress(): Address {
   return address
 }
 
-export function goTo(href: string): void {
-  history.pushState(null, '', href)
+export function goTo(href: string, how: 'push' | 'replace' = 'push'): void {
+  if (how === 'push') history.pushState(null, '', href)
+  else history.replaceState(null, '', href)
   dispatchEvent(new Event(CHANGED))
 }
 
 /** Changes parameters of the open page. What can be undone by the same control replaces, and needs no step back. */
 export function setParams(changes: Readonly<Record<string, string>>, how: 'push' | 'replace' = 'push'): void {
   const { page, params } = read()
-  const href = addressOf(page, changed(params, changes))
-  if (how === 'push') history.pushState(null, '', href)
-  else history.replaceState(null, '', href)
-  dispatchEvent(new Event(CHANGED))
+  goTo(addressOf(page, changed(params, changes)), how)
 }
 
 /** Links of the console change the page in place; with a modifier key they do what links do. */

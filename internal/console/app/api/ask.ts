@@ -21,6 +21,9 @@ export class ApiProblem extends Error {
   }
 }
 
+/** Event of the window: an answer failed in a way that may pass. */
+export const TROUBLE = 'attribution:trouble'
+
 /** No answer, too many requests, or a service that is not ready. */
 const PASSING: ReadonlySet<number> = new Set([0, 429, 502, 503, 504])
 
@@ -55,7 +58,7 @@ export async function askText(path: string, asked: Asked = {}): Promise<string> 
   const isStale = answer.status === 401 && (await codeOf(answer.clone())) === 'INVALID_CREDENTIALS'
   const last = isStale ? await send(path, await renewAccessToken(await validAccessToken()), asked) : answer
   const text = await last.text()
-  if (!last.ok) throw problemOf(last, text)
+  if (!last.ok) throw failed(problemOf(last, text))
   return text
 }
 
@@ -77,8 +80,13 @@ async function send(path: string, token: string, { method = 'GET', body, file, i
     })
   } catch (cause) {
     if (signal?.aborted === true) throw cause
-    throw new ApiProblem(0, 'NO_ANSWER', 'The service does not answer. Check your network.')
+    throw failed(new ApiProblem(0, 'NO_ANSWER', 'The service does not answer. Check your network.'))
   }
+}
+
+function failed(problem: ApiProblem): ApiProblem {
+  if (isPassing(problem)) dispatchEvent(new Event(TROUBLE))
+  return problem
 }
 
 async function codeOf(answer: Response): Promise<string | undefined> {

@@ -32,3 +32,7 @@ export const PAGES: readonly Page[] = [
   { path: 'access', title: 'Access', scope: 'admin:config', load: () => import('./access/page.js') },
   { path: 'audit', title: 'Audit log', scope: 'admin:config', load: () => import('./audit/page.js') },
 ]
+
+/** Those that a person may open. */
+export const pagesFor = (hasScope: (scope: string) => boolean): readonly Page[] =>
+  PAGES.filter(({ scope }) => hasScope(scope))

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { scopeShown } from '../../figures/words.js'
 import { type ApiProblem, isPassing } from '../api/ask.js'
 import type { Answer } from '../api/use-answer.js'
 
@@ -38,13 +39,21 @@ export const Failed = ({
     </section>
   )
 
-export const NotAllowed = ({ scope, title }: { readonly scope: string; readonly title: string }) => (
+interface NotAllowedProps {
+  readonly scope: string
+  readonly title: string
+  /** What can be seen instead. */
+  readonly children?: ComponentChildren
+}
+
+export const NotAllowed = ({ scope, title, children }: NotAllowedProps) => (
   <section class="state">
     <h2>{title}: not with your permissions</h2>
     <p>
-      This needs the scope <code>{scope}</code>. A person with <code>admin:config</code> can give it to you, under
-      Access.
+      This needs the permission for {scopeShown(scope) ?? 'more'} (<code>{scope}</code>). A person with{' '}
+      <code>admin:config</code> can give it to you, under Access.
     </p>
+    {children}
   </section>
 )
 

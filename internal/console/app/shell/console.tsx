@@ -5,11 +5,13 @@ import { followLink, useAddress } from '../address/address.js'
 import { ApiProblem } from '../api/ask.js'
 import type { PageProps } from '../pages/page-props.js'
 import { PAGES, type Page } from '../pages/pages.js'
-import { Failed, NotAllowed } from '../parts/states.js'
+import { Failed } from '../parts/states.js'
 import { StepUp } from '../parts/step-up.js'
 import { Patterns } from '../parts/trust-bar.js'
 import { beginSession, hasScope, onSignedOut } from '../session/session.js'
+import { ClosedPage } from './closed-page.js'
 import { Header } from './header.js'
+import { Notices } from './notices.js'
 import { OpenOverlay } from './overlays.js'
 import { useShortcuts } from './shortcuts.js'
 import { SignIn } from './sign-in.js'
@@ -83,6 +85,7 @@ function Pages() {
       </a>
       <Patterns />
       <Header page={path} params={params} zone={zone} onOpen={setOverlay} />
+      <Notices zone={zone} />
       <main id="main" tabIndex={-1}>
         {page !== undefined && <h1 class="hidden">{page.title}</h1>}
         {page === undefined ? (
@@ -90,7 +93,7 @@ function Pages() {
         ) : hasScope(page.scope) ? (
           <Loaded key={page.path} page={page} params={params} zone={zone} />
         ) : (
-          <NotAllowed scope={page.scope} title={page.title} />
+          <ClosedPage page={page} params={params} />
         )}
       </main>
       {overlay !== undefined && (

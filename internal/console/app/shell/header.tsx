@@ -5,7 +5,7 @@ import { DEFAULT_PERIOD, daysOf, PRESETS, periodOf } from '../../figures/period.
 import { setParams } from '../address/address.js'
 import { ask } from '../api/ask.js'
 import { useAnswer } from '../api/use-answer.js'
-import { PAGES, type Page } from '../pages/pages.js'
+import { type Page, pagesFor } from '../pages/pages.js'
 import { Menu, MenuTitle } from '../parts/menu.js'
 import { currentTokens, hasScope, signOut } from '../session/session.js'
 import type { Overlay } from './overlay-props.js'
@@ -57,8 +57,9 @@ export function Header({ page, params, zone, onOpen }: HeaderProps) {
 
 function Navigation({ page, params }: Pick<HeaderProps, 'page' | 'params'>) {
   const isWide = useMatches(WIDE)
-  const inRow = isWide ? PAGES.slice(0, IN_ROW) : []
-  const inMenu = PAGES.slice(inRow.length)
+  const pages = pagesFor(hasScope)
+  const inRow = isWide ? pages.slice(0, IN_ROW) : []
+  const inMenu = pages.slice(inRow.length)
   const link = ({ path, title }: Page) => (
     <a key={path} href={linkTo(path, params)} aria-current={path === page ? 'page' : undefined}>
       {title}
@@ -71,13 +72,15 @@ function Navigation({ page, params }: Pick<HeaderProps, 'page' | 'params'>) {
         Attribution
       </a>
       {inRow.map(link)}
-      <Menu
-        label={`${isWide ? 'More' : 'All'} pages`}
-        summary={<MenuTitle>{shown ?? 'More'}</MenuTitle>}
-        isCurrent={shown !== undefined}
-      >
-        <div class="pages">{inMenu.map(link)}</div>
-      </Menu>
+      {inMenu.length > 0 && (
+        <Menu
+          label={`${isWide ? 'More' : 'All'} pages`}
+          summary={<MenuTitle>{shown ?? 'More'}</MenuTitle>}
+          isCurrent={shown !== undefined}
+        >
+          <div class="pages">{inMenu.map(link)}</div>
+        </Menu>
+      )}
     </nav>
   )
 }

@@ -1,5 +1,6 @@
 import { Fragment } from 'preact'
-import { PAGES } from '../pages/pages.js'
+import { pagesFor } from '../pages/pages.js'
+import { hasScope } from '../session/session.js'
 import { Dialog } from '../parts/dialog.js'
 import type { OverlayProps } from './overlay-props.js'
 
@@ -7,7 +8,7 @@ const KEYS: readonly (readonly [key: string, does: string])[] = [
   ['Ctrl K', 'search and do: pages, names, ids, actions (on a Mac: ⌘ K)'],
   ['/', 'to the filter of the page, in which one types'],
   ['v', 'saved views'],
-  ...PAGES.slice(0, 9).map(({ title }, at) => [String(at + 1), title] as const),
+  ...pagesFor(hasScope).slice(0, 9).map(({ title }, at) => [String(at + 1), title] as const),
   ['← →', 'through the bars of a chart that has the focus'],
   ['Esc', 'closes what is open'],
   ['?', 'these keys'],

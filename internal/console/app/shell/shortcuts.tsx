@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import { linkTo } from '../../figures/address.js'
 import { goTo } from '../address/address.js'
-import { PAGES } from '../pages/pages.js'
+import { pagesFor } from '../pages/pages.js'
+import { hasScope } from '../session/session.js'
 import type { Overlay } from './overlay-props.js'
 
 /**
@@ -18,7 +19,7 @@ export function useShortcuts() {
       // A dialog has its own keys, and what is typed there stays.
       const isFree = document.querySelector('dialog[open]') === null && !event.altKey
       if (next !== 'palette' && (!isFree || isTyping(event) || event.ctrlKey || event.metaKey)) return
-      const page = PAGES[Number(event.key) - 1]
+      const page = pagesFor(hasScope)[Number(event.key) - 1]
       if (next !== undefined) setOverlay((open) => (isFree ? next : open))
       else if (event.key === '/') document.querySelector<HTMLElement>('[data-filter]')?.focus()
       else if (page !== undefined) goTo(linkTo(page.path, new URLSearchParams(location.search)))

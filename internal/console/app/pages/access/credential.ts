@@ -1,8 +1,8 @@
 import type { OAuthClient, User } from 'attribution-service/sdk/api'
-import { SCOPES, type Scope } from '../../../../auth/scopes.js'
+import { SCOPES } from '../../../../auth/scopes.js'
 import type { Key } from '../../api/keys.js'
 
-/** OAuth clients and people, and words for what credentials may do. */
+/** OAuth clients and people. */
 
 export type Client = OAuthClient
 
@@ -10,14 +10,6 @@ export type Person = User
 
 export const CLIENTS_PATH = '/api/v1/clients'
 export const PEOPLE_PATH = '/api/v1/users'
-
-export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
-  'read:attribution': 'single calls and their evidence',
-  'read:reporting': 'totals and reports',
-  'export:create': 'files for chargeback',
-  'webhooks:manage': 'who receives events',
-  'admin:config': 'everything that is set up here',
-}
 
 export { SCOPES }
 

@@ -1,5 +1,6 @@
+import { SCOPE_WORDS } from '../../../figures/words.js'
 import { Check, Choice } from '../../parts/field.js'
-import { PAYER_WORDS, SCOPE_WORDS, SCOPES } from './credential.js'
+import { PAYER_WORDS, SCOPES } from './credential.js'
 
 interface ScopesProps {
   readonly chosen?: readonly string[]
