@@ -14,6 +14,7 @@ import { badParameter } from '../text/query-string.js'
 import { formatQuantity, parseSum } from '../units/quantity.js'
 import type { Repricing } from '../valuation/cost/reprice.js'
 import type { ReportKind } from './compared.js'
+import { dimensionList } from './dimension-list.js'
 import { type Prices, pricedFiguresOf, repricing, shownRepricing } from './priced-figures.js'
 import { type ReadReport, type ReportQuestion, readReport } from './question.js'
 import {
@@ -73,7 +74,7 @@ interface Shape {
   readonly scope: (question: ReportQuestion, page: ReportPage, read: ReadAs) => object
 }
 
-/** The routes of reports: `GET /v1/reports/usage` and `/adoption`, and `GET /api/v1/prices/unpriced`. */
+/** The routes of reports: `GET /v1/reports/usage`, `/adoption` and `/dimensions`, and `GET /api/v1/prices/unpriced`. */
 export function reportRoutes(deps: ReportRoutesDeps): readonly Route[] {
   const route = (shape: Shape): Route => ({
     method: 'get',
@@ -93,6 +94,7 @@ export function reportRoutes(deps: ReportRoutesDeps): readonly Route[] {
       show: shownUnpriced,
       scope: ({ period }) => shownPeriod(period),
     }),
+    dimensionList(deps.dimensionsOf),
   ]
 }
 

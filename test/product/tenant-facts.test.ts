@@ -117,6 +117,12 @@ test('a tag key that is declared is a member and a filter of the records that co
   const report = await ask('GET', '/v1/reports/usage?group_by=tags.Team,service&filter[tags.author][eq]=')
   expect([report.status, report.json.report.group_by]).toEqual([200, ['tags.team', 'service']])
   expect((await ask('GET', '/v1/reports/usage?group_by=tags.release')).status).toBe(400)
+  const { json: dimensions } = await ask('GET', '/v1/reports/dimensions')
+  expect(dimensions.data.filter(({ tag }: { tag: object | null }) => tag !== null)).toEqual([
+    { name: 'tags.team', description: 'The declared tag team.', tag: { key: 'team', personal: false } },
+    { name: 'tags.author', description: 'The declared tag author.', tag: { key: 'author', personal: true } },
+  ])
+  expect(dimensions.data).toContainEqual({ name: 'service', description: expect.any(String), tag: null })
   const budgetPer = (per: string) => ask('POST', '/api/v1/budgets', { name: 'each', ceiling_usd: '1', per })
   expect((await budgetPer('tags.TEAM')).json).toMatchObject({ per: 'tags.team' })
   expect((await budgetPer('tags.release')).json).toMatchObject({ errors: [{ pointer: '/per' }] })

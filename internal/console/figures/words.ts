@@ -1,4 +1,5 @@
 import type { Scope } from '../../auth/scopes.js'
+import { isTagField, keyOfTagField } from '../../records/dimensions.js'
 
 /** The closed lists of the API in plain words. Names from outside are shown as they are. */
 
@@ -40,7 +41,8 @@ const FIELDS: Readonly<Record<string, string>> = {
   pool: 'cost pool',
 }
 
-export const fieldShown = (name: string): string => FIELDS[name] ?? name.replaceAll('_', ' ')
+export const fieldShown = (name: string): string =>
+  isTagField(name) ? `tag ${keyOfTagField(name)}` : (FIELDS[name] ?? name.replaceAll('_', ' '))
 
 /** What a person or credential with a scope may see or do. */
 export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {

@@ -1,10 +1,11 @@
+import { isTagField } from '../../../records/dimensions.js'
 import { hasScope } from '../session/session.js'
 import { readUsage } from './usage.js'
 import { useAnswer } from './use-answer.js'
 
 /** Names of calls of the last 30 days, the most expensive first; none where the person may not read them. */
 export function useNames(dimension: string): readonly string[] {
-  const isNamed = NAMED.includes(dimension) && hasScope('read:reporting')
+  const isNamed = (NAMED.includes(dimension) || isTagField(dimension)) && hasScope('read:reporting')
   const { value } = useAnswer(isNamed ? dimension : '', (signal) => readNames(dimension, signal))
   return isNamed ? (value ?? []) : []
 }

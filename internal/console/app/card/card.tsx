@@ -10,6 +10,7 @@ import { Shown } from '../parts/states.js'
 import { Actions } from './actions.js'
 import { CostLines } from './cost-lines.js'
 import type { Alternative, Band, ComparedWith, Explained, Explanation, FootprintDetails } from './record.js'
+import { Tags } from './tags.js'
 
 interface CardProps {
   readonly id: string
@@ -72,6 +73,7 @@ function Evidence({ record, zone, onChanged }: { record: Explained; zone: string
             </>
           )}
         </dd>
+        <Tags record={record} />
         <History record={record} zone={zone} />
       </dl>
       <Actions record={record} onChanged={onChanged} />

@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks'
-import type { Field, Operator } from '../../../filters/filter-fields.js'
+import { type Field, type Operator, withTags } from '../../../filters/filter-fields.js'
 import { type Fields, type Filter, OPERATOR_WORDS } from '../../figures/filters.js'
 import { fieldShown, wordOf } from '../../figures/words.js'
 import { useNames } from '../api/use-names.js'
+import { useTags } from '../api/use-tags.js'
 import { Name } from './name.js'
 
 interface FiltersProps {
-  /** By which there can be filters. */
+  /** By which there can be filters, beside the declared tags. */
   readonly fields: Fields
   readonly filters: readonly Filter[]
   /** Those of the address that cannot hold; they are left out with the next change. */
@@ -15,7 +16,8 @@ interface FiltersProps {
 }
 
 /** The filters that hold, each with a way to remove it, and a form that adds one. */
-export function Filters({ fields, filters, unheld = [], onChange }: FiltersProps) {
+export function Filters({ fields: ofPage, filters, unheld = [], onChange }: FiltersProps) {
+  const fields: Fields = withTags(ofPage, useTags() ?? [])
   const remove = (at: number): void => onChange(filters.filter((_, each) => each !== at))
   return (
     <div class="filters">

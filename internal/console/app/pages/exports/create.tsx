@@ -4,6 +4,7 @@ import { NAMED } from '../../../../records/export-names.js'
 import { lastMonth } from '../../../figures/days.js'
 import { type Filter, statedFilter } from '../../../figures/filters.js'
 import { fieldShown } from '../../../figures/words.js'
+import { useTags } from '../../api/use-tags.js'
 import { change } from '../../parts/change.js'
 import { Check, Choice, Field } from '../../parts/field.js'
 import { Filters } from '../../parts/filters.js'
@@ -18,6 +19,7 @@ const VERSIONS = { '1.4': 'FOCUS 1.4', '1.2': 'FOCUS 1.2' }
 /** A form for a new export. */
 export function Create({ onCreated }: { readonly onCreated: () => void }) {
   const [filters, setFilters] = useState<readonly Filter[]>([])
+  const tags = useTags() ?? []
   const [first, last] = lastMonth(Date.now())
   const send = async (fields: FormData): Promise<void> => {
     const groups = checkedOf(fields, 'group_by')
@@ -53,7 +55,7 @@ export function Create({ onCreated }: { readonly onCreated: () => void }) {
             A row for each month, provider, and <span class="muted">(the coarsest first)</span>
           </legend>
           <div class="checks">
-            {GROUPINGS.map((name) => (
+            {[...GROUPINGS, ...tags.map(({ name }) => name)].map((name) => (
               <Check
                 key={name}
                 label={name === 'meter' ? 'kind of token' : fieldShown(name)}

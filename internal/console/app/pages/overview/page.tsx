@@ -4,14 +4,17 @@ import { addressOf } from '../../../figures/address.js'
 import { filtersOf, unheldFilters, withFilters } from '../../../figures/filters.js'
 import { DEFAULT_PERIOD, periodOf } from '../../../figures/period.js'
 import { MEASURES, type Measure } from '../../../figures/usage.js'
+import { fieldShown } from '../../../figures/words.js'
 import { goTo, setParams } from '../../address/address.js'
 import { useAnswer } from '../../api/use-answer.js'
 import { useNewest } from '../../api/use-newest.js'
+import { useTags } from '../../api/use-tags.js'
 import { Filters } from '../../parts/filters.js'
+import { Name } from '../../parts/name.js'
 import { Shown } from '../../parts/states.js'
 import type { PageProps } from '../page-props.js'
 import { Breakdown } from './breakdown.js'
-import { DIMENSIONS } from './dimensions.js'
+import { DIMENSIONS, splitOf } from './dimensions.js'
 import { FirstRun } from './first-run.js'
 import { loadOverview, type OverviewFigures } from './load.js'
 import { OverTime } from './over-time.js'
@@ -27,14 +30,18 @@ const isMeasure = (text: string | null): text is Measure => MEASURES.some((measu
 
 /** Cost, energy, carbon and calls of a period: in total, over time, and by whom. */
 export function Page({ params, zone }: PageProps) {
-  const by = params.get('by') ?? 'service'
+  const tags = useTags()
+  const statedBy = params.get('by') ?? 'service'
+  const split = splitOf(statedBy, tags)
+  const by = split ?? 'service'
   const stated = params.get('measure')
   const measure = isMeasure(stated) ? stated : 'cost_usd'
   const filters = filtersOf(params, REPORT_FIELDS)
   const nowMs = Math.floor(Date.now() / QUARTER_MS) * QUARTER_MS
   const named = params.get('period') ?? DEFAULT_PERIOD
   const period = periodOf(named, zone, nowMs)
-  const key = JSON.stringify([period, zone, by, filters])
+  // Whether a tag is declared is known in a moment.
+  const key = split === undefined ? '' : JSON.stringify([period, zone, by, filters])
   const newest = useNewest()
   const answer = useAnswer(key, (signal) =>
     timed(() => loadOverview({ period, stated: named, zone, by, filters, newestAtMs: newest.atMs }, signal)),
@@ -66,6 +73,11 @@ export function Page({ params, zone }: PageProps) {
                       {title}
                     </option>
                   ))}
+                  {tags?.map(({ name }) => (
+                    <option key={name} value={name}>
+                      {fieldShown(name)}
+                    </option>
+                  ))}
                 </select>
               </label>
               <fieldset class="switch">
@@ -83,6 +95,11 @@ export function Page({ params, zone }: PageProps) {
                 ))}
               </fieldset>
             </div>
+            {split === null && (
+              <p class="notice" role="status">
+                There is nothing to split by that is called “<Name>{statedBy}</Name>”: the figures are by service.
+              </p>
+            )}
             <Filters
               fields={REPORT_FIELDS}
               filters={filters}
