@@ -30,9 +30,13 @@ const PAGES = [
   { path: 'coverage', scope: 'read:attribution' },
   { path: 'models', scope: 'read:attribution' },
   { path: 'sources', scope: 'read:reporting' },
+  { path: 'anomalies', scope: 'read:reporting' },
+  { path: 'schedules', scope: 'export:create' },
   { path: 'directory', scope: 'admin:config' },
+  { path: 'pools', scope: 'admin:config' },
   { path: 'prices', scope: 'admin:config' },
   { path: 'access', scope: 'admin:config' },
+  { path: 'settings', scope: 'admin:config' },
   { path: 'audit', scope: 'admin:config' },
 ] as const
 const LISTS: Readonly<Record<string, readonly string[]>> = {

@@ -27,9 +27,13 @@ export const PAGES: readonly Page[] = [
   { path: 'coverage', title: 'Coverage', scope: 'read:attribution', load: () => import('./coverage/page.js') },
   { path: 'models', title: 'Models', scope: 'read:attribution', load: () => import('./models/page.js') },
   { path: 'sources', title: 'Sources', scope: 'read:reporting', load: () => import('./sources/page.js') },
+  { path: 'anomalies', title: 'Anomalies', scope: 'read:reporting', load: () => import('./anomalies/page.js') },
+  { path: 'schedules', title: 'Export schedules', scope: 'export:create', load: () => import('./schedules/page.js') },
   { path: 'directory', title: 'Directory', scope: 'admin:config', load: () => import('./directory/page.js') },
+  { path: 'pools', title: 'Pools', scope: 'admin:config', load: () => import('./pools/page.js') },
   { path: 'prices', title: 'Prices', scope: 'admin:config', load: () => import('./prices/page.js') },
   { path: 'access', title: 'Access', scope: 'admin:config', load: () => import('./access/page.js') },
+  { path: 'settings', title: 'Settings', scope: 'admin:config', load: () => import('./settings/page.js') },
   { path: 'audit', title: 'Audit log', scope: 'admin:config', load: () => import('./audit/page.js') },
 ]
 

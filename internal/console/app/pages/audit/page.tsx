@@ -4,15 +4,13 @@ import { type ChainState, chainOf } from '../../../figures/audit-chain.js'
 import { countShown } from '../../../figures/shown.js'
 import { setParams } from '../../address/address.js'
 import { shownPeriod } from '../../address/period.js'
-import { ask } from '../../api/ask.js'
 import { useAnswer } from '../../api/use-answer.js'
 import { useList } from '../../api/use-list.js'
 import { Instant } from '../../parts/instant.js'
 import { ListSection } from '../../parts/list-section.js'
-import { Id, Name } from '../../parts/name.js'
 import { Inside, Opens, openingOf } from '../../parts/opens.js'
+import { type Actors, useActors, Who } from '../../parts/who.js'
 import { currentTokens } from '../../session/session.js'
-import { clientIdOf } from '../../session/tokens.js'
 import type { PageProps } from '../page-props.js'
 import { Details } from './details.js'
 import { AUDIT_PATH, type Entry } from './entry.js'
@@ -72,50 +70,14 @@ export function Page({ params, zone }: PageProps) {
   )
 }
 
-interface Listed {
-  readonly data: readonly { readonly id: string; readonly name?: string; readonly username?: string }[]
-}
-
-const LISTS = ['/api/v1/users', '/api/v1/clients', '/api/v1/api-keys']
-
-/** Names of credentials by their ids: the newest of each kind. Empty until they are known. */
-function useActors(): ReadonlyMap<string, string> {
-  const { value } = useAnswer('actors', async (signal) => {
-    const lists = await Promise.all(LISTS.map((path) => ask<Listed>(`${path}?limit=200`, { signal })))
-    return new Map(lists.flatMap(({ data }) => data.map(({ id, name, username }) => [id, username ?? name ?? id])))
-  })
-  return value ?? NONE
-}
-
-const NONE: ReadonlyMap<string, string> = new Map([])
-
 const actionShown = (action: string): string => {
   const [object = '', verb = ''] = action.replaceAll('_', ' ').split('.')
   return `${verb} · ${object}`
 }
 
-function Who({ id, actors }: { readonly id: string | null; readonly actors: ReadonlyMap<string, string> }) {
-  if (id === null) return <span class="muted">not known</span>
-  if (id === 'cli') return <>the command line</>
-  const tenantId = currentTokens()?.tenantId ?? ''
-  if (id === tenantId) return <>the tenant</>
-  if (id === clientIdOf(tenantId)) return <>the console</>
-  const name = actors.get(id)
-  return (
-    <>
-      {name !== undefined && (
-        <>
-          <Name>{name}</Name>{' '}
-        </>
-      )}
-      <Id>{id}</Id>
-    </>
-  )
-}
-
 interface ChoicesProps {
   readonly params: URLSearchParams
-  readonly actors: ReadonlyMap<string, string>
+  readonly actors: Actors
 }
 
 /** By whom, what, and how it ended; by when is the period of the page. */

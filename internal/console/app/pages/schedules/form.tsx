@@ -1,0 +1,123 @@
+import { useState } from 'preact/hooks'
+import { DIMENSIONS as REPORT_FIELDS } from '../../../../filters/report-dimensions.js'
+import { NAMED } from '../../../../records/export-names.js'
+import { type Filter, statedFilter } from '../../../figures/filters.js'
+import { fieldShown } from '../../../figures/words.js'
+import { useTags } from '../../api/use-tags.js'
+import { change } from '../../parts/change.js'
+import { Dialog } from '../../parts/dialog.js'
+import { Check, Choice, Field } from '../../parts/field.js'
+import { Filters } from '../../parts/filters.js'
+import { checkedOf, Form, textOf } from '../../parts/form.js'
+import { FormDialog } from '../../parts/form-dialog.js'
+import { CADENCES, SCHEDULES_PATH, type Schedule } from './schedule.js'
+
+interface FormProps {
+  readonly onClose: () => void
+  readonly onSaved: () => void
+}
+
+/** Besides the month and the provider, which every row has. */
+const GROUPINGS = [...NAMED.filter((name) => name !== 'provider'), 'day', 'meter']
+const AT_FIRST: readonly string[] = ['owner', 'service', 'served_model']
+
+/** A new schedule: its columns and filters stay as they are from then on. */
+export function AddSchedule({ onClose, onSaved }: FormProps) {
+  const [filters, setFilters] = useState<readonly Filter[]>([])
+  const tags = useTags() ?? []
+  const send = async (fields: FormData): Promise<void> => {
+    const groups = checkedOf(fields, 'group_by')
+    await change('POST', SCHEDULES_PATH, {
+      name: textOf(fields, 'name'),
+      cadence: fields.get('cadence'),
+      format: 'focus',
+      group_by: groups.length === 0 ? ['provider'] : groups,
+      filters: filters.length === 0 ? null : filters.map(statedFilter),
+      file_format: fields.get('file_format'),
+      focus_version: fields.get('focus_version'),
+      destination: destinationOf(fields),
+    })
+    onSaved()
+    onClose()
+  }
+  return (
+    <Dialog title="A new schedule" onClose={onClose}>
+      <p class="muted">
+        Some hours after each day or month has ended (UTC), its file is written to your bucket, then its manifest. When
+        records of it change, it is delivered again as a new revision, at most once per day.
+      </p>
+      <Filters fields={REPORT_FIELDS} filters={filters} onChange={setFilters} />
+      <Form verb="Add the schedule" send={send} onLeave={onClose}>
+        <div class="pair">
+          <Field label="Name" name="name" required placeholder="Chargeback for the FinOps lake" />
+          <Choice label="A file for" name="cadence" choices={CADENCES} />
+          <Choice label="File" name="file_format" choices={{ csv: 'CSV, compressed', parquet: 'Parquet' }} />
+          <Choice label="Version" name="focus_version" choices={{ '1.4': 'FOCUS 1.4', '1.2': 'FOCUS 1.2' }} />
+        </div>
+        <fieldset>
+          <legend>
+            A row for each month, provider, and <span class="muted">(the coarsest first)</span>
+          </legend>
+          <div class="checks">
+            {[...GROUPINGS, ...tags.map(({ name }) => name)].map((name) => (
+              <Check
+                key={name}
+                label={name === 'meter' ? 'kind of token' : fieldShown(name)}
+                name="group_by"
+                value={name}
+                defaultChecked={AT_FIRST.includes(name)}
+              />
+            ))}
+          </div>
+        </fieldset>
+        <Destination of={undefined} />
+      </Form>
+    </Dialog>
+  )
+}
+
+/** Another bucket, or another key of it: the secret is stated anew, since nobody can read the one before. */
+export const MoveSchedule = ({ schedule, onClose, onSaved }: FormProps & { readonly schedule: Schedule }) => (
+  <FormDialog
+    title={`Where ${schedule.name} goes`}
+    verb="Deliver there"
+    onClose={onClose}
+    send={async (fields) => {
+      await change('PATCH', `${SCHEDULES_PATH}/${schedule.id}`, { destination: destinationOf(fields) })
+      onSaved()
+    }}
+  >
+    <Destination of={schedule.destination} />
+    <p class="muted">What is in the bucket before stays there. In another one, revisions begin anew.</p>
+  </FormDialog>
+)
+
+const Destination = ({ of }: { readonly of: Schedule['destination'] | undefined }) => (
+  <fieldset>
+    <legend>The bucket</legend>
+    <div class="pair">
+      <Field label="Bucket" name="bucket" required defaultValue={of?.bucket} placeholder="acme-finops" />
+      <Field label="Region" name="region" required defaultValue={of?.region} placeholder="eu-central-1" />
+      <Field label="Prefix" hint="(none)" name="prefix" defaultValue={of?.prefix} placeholder="chargeback" />
+      <Field label="Endpoint" hint="(AWS S3 in the region)" name="endpoint" defaultValue={of?.endpoint} />
+      <Field label="Access key id" name="access_key_id" required defaultValue={of?.access_key_id} />
+      <Field label="Secret access key" name="secret_access_key" type="password" required />
+    </div>
+    <Check
+      label="The bucket is in the path of addresses"
+      hint="as of MinIO"
+      name="path_style"
+      defaultChecked={of?.path_style === true}
+    />
+  </fieldset>
+)
+
+const destinationOf = (fields: FormData): object => ({
+  bucket: textOf(fields, 'bucket'),
+  region: textOf(fields, 'region'),
+  prefix: textOf(fields, 'prefix') ?? null,
+  endpoint: textOf(fields, 'endpoint') ?? null,
+  access_key_id: textOf(fields, 'access_key_id'),
+  secret_access_key: fields.get('secret_access_key'),
+  path_style: fields.has('path_style'),
+})

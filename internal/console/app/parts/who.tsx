@@ -1,0 +1,43 @@
+import { ask } from '../api/ask.js'
+import { useAnswer } from '../api/use-answer.js'
+import { currentTokens, hasScope } from '../session/session.js'
+import { clientIdOf } from '../session/tokens.js'
+import { Id, Name } from './name.js'
+
+/** Names of people, keys and clients in place of their ids. */
+
+interface Listed {
+  readonly data: readonly { readonly id: string; readonly name?: string; readonly username?: string }[]
+}
+
+const LISTS = ['/api/v1/users', '/api/v1/clients', '/api/v1/api-keys']
+
+export type Actors = ReadonlyMap<string, string>
+
+/** Names by id: the newest of each kind. Empty until they are known, and for those who may not read them. */
+export function useActors(): Actors {
+  const { value } = useAnswer(hasScope('admin:config') ? 'actors' : '', async (signal) => {
+    const lists = await Promise.all(LISTS.map((path) => ask<Listed>(`${path}?limit=200`, { signal })))
+    return new Map(lists.flatMap(({ data }) => data.map(({ id, name, username }) => [id, username ?? name ?? id])))
+  })
+  return value ?? NONE
+}
+
+const NONE: Actors = new Map([])
+
+/** Who did something, by the best name that is known; the id only where there is none. */
+export function Who({ id, actors }: { readonly id: string | null; readonly actors: Actors }) {
+  if (id === null) return <span class="muted">not known</span>
+  if (id === 'cli') return <>the command line</>
+  const { tenantId = '', userId = '' } = currentTokens() ?? {}
+  if (id === userId && !actors.has(id)) return <>you</>
+  if (id === tenantId) return <>the tenant</>
+  if (id === clientIdOf(tenantId)) return <>the console</>
+  const name = actors.get(id)
+  if (name === undefined) return <Id>{id}</Id>
+  return (
+    <span title={id}>
+      <Name>{name}</Name>
+    </span>
+  )
+}

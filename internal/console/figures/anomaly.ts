@@ -1,0 +1,29 @@
+import type { Anomaly } from 'attribution-service/sdk/api'
+import { parseSum } from '../../units/quantity.js'
+import { dayTextOf } from './days.js'
+import { shareShown } from './shown.js'
+
+/** How an hour that cost far more than usual is shown, and where its calls are. */
+
+/** "11 times", or how much more where nothing was expected. */
+export function timesExpected({ observed_usd: observed, expected_usd: expected }: Anomaly): string {
+  const [is, was]: readonly bigint[] = [parseSum(observed), parseSum(expected)]
+  if (was === undefined || is === undefined || was === 0n) return 'nothing was expected'
+  const times = Number((is * 10n) / was) / 10
+  return times < 2
+    ? `${shareShown(times.toFixed(1), 0)} of it`
+    : `${times < 10 ? times.toFixed(1) : Math.round(times)} times`
+}
+
+/** Parameters of the explorer that show the calls of the hour. */
+export function callsOfHour({ scope, window }: Anomaly, zone: string): Readonly<Record<string, string>> {
+  const day = dayTextOf(Date.parse(window.from), zone)
+  return {
+    period: `${day}..${dayTextOf(Date.parse(window.to) - 1, zone)}`,
+    'filter[service][eq]': scope.service,
+    'filter[provider][eq]': scope.provider,
+    'filter[event_time][gte]': window.from,
+    'filter[event_time][lt]': window.to,
+    sort: '-cost_usd',
+  }
+}
