@@ -3,7 +3,7 @@ import type { GroupField } from '../filters/report-dimensions.js'
 import type { GroupSelection, SpendSelection, SpendWindow } from '../store/queries/reports/spend.js'
 import { formatQuantity, parseSum, type Quantity, quantityOfSteps } from '../units/quantity.js'
 import { type AnnounceDeps, announceOnce } from './announce-findings.js'
-import { type Budget, reachedThresholds } from './budgets/budget.js'
+import { type Budget, budgetOfGroup, reachedThresholds } from './budgets/budget.js'
 import { type Period, periodOf } from './budgets/budget-period.js'
 import { amountAt, crossingEvent } from './budgets/crossing-event.js'
 import {
@@ -133,7 +133,7 @@ async function watchGroups(
   deps: WatchBudgetsDeps,
 ): Promise<void> {
   const selection = { filter: budget.filter, per: budget.per }
-  const atLeastUsd = formatQuantity(amountAt(budget, budget.thresholds[0] ?? 0))
+  const atLeastUsd = formatQuantity(leastAmount(budget))
   const found = await reads.groupsAbove(
     tenantId,
     selection,
@@ -142,7 +142,7 @@ async function watchGroups(
   for (const [i, period] of periods.entries()) {
     const due = found.flatMap(({ group: value, costsUsd }) => {
       const group = groupOf(budget, period, value, deps)
-      return dueThresholds(budget, group, parseSum(costsUsd[i] ?? '0')).length > 0 ? [group] : []
+      return dueThresholds(budgetOfGroup(budget, value), group, parseSum(costsUsd[i] ?? '0')).length > 0 ? [group] : []
     })
     if (due.length === 0) continue
     const values = due.map(({ value }) => value ?? '')
@@ -150,12 +150,23 @@ async function watchGroups(
     const costs = new Map(spent.map(({ group, costUsd }) => [group, parseSum<'USD'>(costUsd)]))
     for (let at = 0; at < due.length; at += GROUPS_AT_ONCE) {
       const groups = due.slice(at, at + GROUPS_AT_ONCE)
-      const crossings = await concurrently(groups, ANNOUNCED_AT_ONCE, (group) =>
-        announce(tenantId, budget, group, costs.get(group.value ?? '') ?? quantityOfSteps(0n), deps),
-      )
+      const crossings = await concurrently(groups, ANNOUNCED_AT_ONCE, (group) => {
+        const value = group.value ?? ''
+        return announce(tenantId, budgetOfGroup(budget, value), group, costs.get(value) ?? quantityOfSteps(0n), deps)
+      })
       await keepCrossings(deps.crossings, tenantId, budget, period, crossings.flat())
     }
   }
+}
+
+/** The least cost with which some group reaches a threshold. */
+function leastAmount(budget: Budget): Quantity<'USD'> {
+  let least = budget
+  for (const value of Object.keys(budget.groupCeilings)) {
+    const own = budgetOfGroup(budget, value)
+    if (own.ceiling < least.ceiling) least = own
+  }
+  return amountAt(least, budget.thresholds[0] ?? 0)
 }
 
 /** A group of a budget in a period; the only one of a budget without groups has no value. */

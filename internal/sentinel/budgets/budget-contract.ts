@@ -47,7 +47,12 @@ export interface ShownCrossing {
 }
 
 const group = z
-  .object({ value: z.string().meta({ description: 'Value of the dimension `per`.' }), ...figures, crossings })
+  .object({
+    value: z.string().meta({ description: 'Value of the dimension `per`.' }),
+    ceiling_usd: decimalText().meta({ description: 'Of this group: its own, or that of the budget.' }),
+    ...figures,
+    crossings,
+  })
   .meta({ id: 'BudgetGroup' })
 
 const current = z
@@ -91,6 +96,9 @@ const budget = z
     monthly_ceiling_usd: decimalText()
       .nullable()
       .meta({ description: 'The same as `ceiling_usd` if the period is a month, null otherwise.' }),
+    group_ceilings_usd: z
+      .record(z.string(), decimalText())
+      .meta({ description: 'Ceilings of single groups, by value of `per`, in place of `ceiling_usd`.' }),
     thresholds: z.array(z.int()).meta({ description: 'Percent of the ceiling, ascending.' }),
     created_at: timeText(),
     current: current.optional().meta({ description: 'The current period. Only in answers to `GET`.' }),
@@ -116,6 +124,7 @@ const RECORD: ShownBudget = {
   time_zone: 'Europe/Berlin',
   ceiling_usd: '2500.00',
   monthly_ceiling_usd: '2500.00',
+  group_ceilings_usd: {},
   thresholds: BUDGET_FIELDS.thresholds,
   created_at: '2026-11-21T09:30:00.000Z',
   current: {
@@ -135,6 +144,7 @@ const RECORD: ShownBudget = {
 }
 const GROUP: ShownGroup = {
   value: 'team-support',
+  ceiling_usd: '500.00',
   spent_usd: '410.25',
   percent: '82.05',
   forecast_usd: '599.182692',

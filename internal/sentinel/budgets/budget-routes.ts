@@ -72,7 +72,7 @@ export function budgetRoutes(deps: BudgetRoutesDeps): readonly Route[] {
           const id = newId(BUDGET.prefix)
           return { id, key: id, record: storedBudget(fields, id, tenantId, clock()) }
         },
-        refuse: (tenantId, budget) => undeclaredTag(budget, deps.dimensionsOf(tenantId)),
+        refuse: (tenantId, budget) => refusalOfRule(budget, deps.dimensionsOf(tenantId)),
         update: { action: 'budget.update', apply: (budget, changes) => changedBudget(budget, changes, clock()) },
         show: (stored) => shownBudget(stored, deps),
         complete: (tenantId, records, signal) =>
@@ -86,6 +86,7 @@ export function budgetRoutes(deps: BudgetRoutesDeps): readonly Route[] {
         audited: ({ id: _, tenant_id: __, created_at: ___, changed_at: ____, ...stated }) => ({
           ...stated,
           filter: { ...stated.filter },
+          ...(stated.group_ceilings_usd && { group_ceilings_usd: { ...stated.group_ceilings_usd } }),
           ...(stated.thresholds && { thresholds: [...stated.thresholds] }),
         }),
       },
@@ -112,9 +113,9 @@ export function budgetRoutes(deps: BudgetRoutesDeps): readonly Route[] {
   ]
 }
 
-/** A budget on a tag that no record has as a dimension would never be crossed. */
-function undeclaredTag(
-  { filter, per }: Pick<StoredBudget, 'filter' | 'per'>,
+/** A budget on a tag that no record has as a dimension, or a ceiling of a group without groups, is never crossed. */
+function refusalOfRule(
+  { filter, per, group_ceilings_usd: ofGroups }: Pick<StoredBudget, 'filter' | 'per' | 'group_ceilings_usd'>,
   declared: readonly Dimension[],
 ): Problem | undefined {
   const known = declared.map(({ key }) => foldKey(key))
@@ -123,6 +124,7 @@ function undeclaredTag(
   const errors = [
     ...(Object.keys(filter.tags ?? {}).some(isUnknown) ? [{ pointer: '/filter/tags', detail }] : []),
     ...(per !== undefined && isTagField(per) && isUnknown(keyOfTagField(per)) ? [{ pointer: '/per', detail }] : []),
+    ...(ofGroups !== undefined && per === undefined ? [{ pointer: '/group_ceilings_usd', detail: 'needs per' }] : []),
   ]
   return errors.length > 0 ? invalid(errors) : undefined
 }
@@ -142,7 +144,8 @@ function budgetOf(tenantId: string, id: string, deps: Found & Pick<ResourceDeps,
 }
 
 function shownBudget(stored: StoredBudget, { zoneOf }: Pick<BudgetRoutesDeps, 'zoneOf'>): ShownBudget {
-  const { id, name, filter, per, period, zone, ceilingText, thresholds } = readBudget(stored, zoneOf(stored.tenant_id))
+  const budget = readBudget(stored, zoneOf(stored.tenant_id))
+  const { id, name, filter, per, period, zone, ceilingText, groupCeilings, thresholds } = budget
   return {
     id,
     name,
@@ -152,6 +155,7 @@ function shownBudget(stored: StoredBudget, { zoneOf }: Pick<BudgetRoutesDeps, 'z
     time_zone: zone,
     ceiling_usd: ceilingText,
     monthly_ceiling_usd: period === 'month' ? ceilingText : null,
+    group_ceilings_usd: { ...groupCeilings },
     thresholds: [...thresholds],
     created_at: stored.created_at,
   }
@@ -160,8 +164,8 @@ function shownBudget(stored: StoredBudget, { zoneOf }: Pick<BudgetRoutesDeps, 'z
 async function listGroups(exchange: Exchange, caller: Caller, deps: BudgetRoutesDeps): Promise<void> {
   const budget = budgetOf(caller.tenantId, exchange.parameter, deps)
   if ('code' in budget) return exchange.replyProblem(budget)
-  const { id, per, filter, period, zone, ceilingText } = budget
-  const name = JSON.stringify([GROUPS_PATH, id, per, filter, period, zone, ceilingText])
+  const { id, per, filter, period, zone, ceilingText, groupCeilings } = budget
+  const name = JSON.stringify([GROUPS_PATH, id, per, filter, period, zone, ceilingText, groupCeilings])
   await replyFromStore(exchange, async (signal) => {
     const read = readPage(exchange, caller, name, { ...deps, newestMs: await deps.watermark.latest() })
     if (!read.ok) {

@@ -19,6 +19,7 @@ export const isStandard = (percent: number): percent is StandardThreshold =>
   STANDARD_THRESHOLDS.some((standard) => standard === percent)
 
 const THRESHOLDS_MAX = 12
+const GROUP_CEILINGS_MAX = 200
 const PERCENT_MAX = 1_000
 
 /** A budget in the bucket `budgets`, under its id. */
@@ -35,6 +36,8 @@ export interface StoredBudget {
   readonly time_zone?: string
   /** The ceiling applies to each value of this dimension on its own. */
   readonly per?: GroupField
+  /** Decimal texts, above 0, by value of `per`: groups with a ceiling of their own. */
+  readonly group_ceilings_usd?: Readonly<Record<string, string>>
   /** Percent, ascending. Absent: the standard ones. */
   readonly thresholds?: readonly number[]
   readonly created_at: string
@@ -53,6 +56,8 @@ export interface Budget {
   /** Decimal text as it was stated. */
   readonly ceilingText: string
   readonly ceiling: Quantity<'USD'>
+  /** Decimal texts by value of `per`. */
+  readonly groupCeilings: Readonly<Record<string, string>>
   /** Percent, ascending. */
   readonly thresholds: readonly number[]
   /** Since when its rule applies, milliseconds since the epoch. */
@@ -61,9 +66,6 @@ export interface Budget {
 
 /** @param tenantZone applies to budgets that state no time zone */
 export function readBudget(stored: StoredBudget, tenantZone: string): Budget {
-  const { ceiling_usd: ceilingText } = stored
-  const ceiling = parseQuantity<'USD'>(ceilingText)
-  if (ceiling === undefined) throw new Error('a stored budget has no valid ceiling')
   return {
     id: stored.id,
     name: stored.name,
@@ -71,11 +73,23 @@ export function readBudget(stored: StoredBudget, tenantZone: string): Budget {
     per: stored.per,
     period: stored.period,
     zone: stored.time_zone ?? readZone(tenantZone) ?? 'UTC',
-    ceilingText,
-    ceiling,
+    ...readCeiling(stored.ceiling_usd),
+    groupCeilings: stored.group_ceilings_usd ?? {},
     thresholds: stored.thresholds ?? STANDARD_THRESHOLDS,
     countsSinceMs: Date.parse(stored.changed_at ?? stored.created_at),
   }
+}
+
+function readCeiling(ceilingText: string): Pick<Budget, 'ceilingText' | 'ceiling'> {
+  const ceiling = parseQuantity<'USD'>(ceilingText)
+  if (ceiling === undefined) throw new Error('a stored budget has no valid ceiling')
+  return { ceilingText, ceiling }
+}
+
+/** A budget as it holds for one of its groups, which may have a ceiling of its own. */
+export function budgetOfGroup<B extends Budget>(budget: B, value: string): B {
+  const own = Object.hasOwn(budget.groupCeilings, value) ? budget.groupCeilings[value] : undefined
+  return own === undefined ? budget : { ...budget, ...readCeiling(own) }
 }
 
 /** A value of a dimension: one of its closed list, or a name. */
@@ -141,6 +155,16 @@ const rule = {
         'Applies the ceiling to each value of this dimension, or of a declared tag (`tags.<key>`), on its own, ' +
         'also to values that appear later. Calls without a value belong to no group.',
       examples: ['owner'],
+    }),
+  group_ceilings_usd: z
+    .record(name(), ceiling())
+    .refine((own) => Object.keys(own).length <= GROUP_CEILINGS_MAX, `must have at most ${GROUP_CEILINGS_MAX} members`)
+    .nullish()
+    .meta({
+      description:
+        'With `per`: ceilings of single groups, by value, in place of `ceiling_usd`. Replaced as a whole; a new ' +
+        '`per` drops them. Default, and null: none.',
+      examples: [{ 'team-support': '800.00' }],
     }),
   thresholds: z
     .array(z.int().min(1).max(PERCENT_MAX))
@@ -211,17 +235,25 @@ type StoredRule = Omit<StoredBudget, 'id' | 'tenant_id' | 'name' | 'created_at' 
 /** A rule after what a body states; what it omits is unchanged. */
 function storedRule(before: StoredRule, stated: Omit<BudgetChanges, 'name'>): StoredRule {
   const zone = stated.time_zone === undefined ? before.time_zone : canonicalZone(stated.time_zone)
-  const per = stated.per === undefined ? before.per : stated.per
+  const per = stated.per === undefined ? before.per : foldedField(stated.per)
+  const groupCeilings =
+    stated.group_ceilings_usd === undefined && per === before.per
+      ? before.group_ceilings_usd
+      : stated.group_ceilings_usd
   const thresholds = stated.thresholds === undefined ? before.thresholds : stated.thresholds
   return {
     filter: stated.filter === undefined ? before.filter : storedFilter(stated.filter),
     ceiling_usd: stated.ceiling_usd ?? stated.monthly_ceiling_usd ?? before.ceiling_usd,
     period: stated.monthly_ceiling_usd === undefined ? (stated.period ?? before.period) : 'month',
     ...(zone !== undefined && { time_zone: zone }),
-    ...(per != null && { per: (isTagField(per) ? tagFieldOf(keyOfTagField(per)) : per) as GroupField }),
+    ...(per !== undefined && { per }),
+    ...(Object.keys(groupCeilings ?? {}).length > 0 && { group_ceilings_usd: { ...groupCeilings } }),
     ...(thresholds != null && { thresholds: thresholds.toSorted((one, other) => one - other) }),
   }
 }
+
+const foldedField = (per: string | null): GroupField | undefined =>
+  per === null ? undefined : ((isTagField(per) ? tagFieldOf(keyOfTagField(per)) : per) as GroupField)
 
 const canonicalZone = (zone: string | null): string | undefined => (zone === null ? undefined : readZone(zone))
 
@@ -237,15 +269,19 @@ function isSameRule(one: StoredRule, other: StoredRule): boolean {
   const comparable = ({ filter, period, thresholds = STANDARD_THRESHOLDS, ...rest }: StoredRule) =>
     JSON.stringify([
       DIMENSION_NAMES.map((each) => filter[each] ?? null),
-      Object.entries(filter.tags ?? {}).sort(([key], [otherKey]) => (key < otherKey ? -1 : 1)),
+      sortedEntries(filter.tags ?? {}),
       period,
       String(parseQuantity(rest.ceiling_usd)),
+      sortedEntries(rest.group_ceilings_usd ?? {}).map(([value, usd]) => [value, String(parseQuantity(usd))]),
       rest.time_zone,
       rest.per,
       thresholds,
     ])
   return comparable(one) === comparable(other)
 }
+
+const sortedEntries = (record: Readonly<Record<string, string>>): [string, string][] =>
+  Object.entries(record).sort(([key], [otherKey]) => (key < otherKey ? -1 : 1))
 
 /** Thresholds that an amount reaches, ascending. Exact. */
 export const reachedThresholds = (

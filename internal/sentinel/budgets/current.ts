@@ -1,6 +1,6 @@
 import type { GroupSelection, GroupSpend, SpendSelection, SpendWindow } from '../../store/queries/reports/spend.js'
 import { parseSum, type Quantity } from '../../units/quantity.js'
-import type { Budget } from './budget.js'
+import { type Budget, budgetOfGroup } from './budget.js'
 import type { ShownCrossing, ShownGroup, ShownPeriod } from './budget-contract.js'
 import { figuresOf } from './budget-figures.js'
 import { type Period, periodOf } from './budget-period.js'
@@ -102,10 +102,12 @@ export function shownGroup(
   crossingsAt: CurrentReads['crossingsAt'],
   nowMs: number,
 ): ShownGroup {
+  const { ceiling, ceilingText } = budgetOfGroup(budget, group)
   const crossed = crossedOf(crossingsAt, budget, period, groupKey(budget.per, group))
   return {
     value: group,
-    ...figuresOf(parseSum(costUsd), budget.ceiling, period, nowMs),
+    ceiling_usd: ceilingText,
+    ...figuresOf(parseSum(costUsd), ceiling, period, nowMs),
     crossings: shownCrossings(budget, crossed),
   }
 }

@@ -238,6 +238,17 @@ test('a budget per group emits each group’s crossings with its name, also of a
   })
 })
 
+test('a group with a ceiling of its own crosses that, below or above the one of the others', async () => {
+  const own = { small: '2', large: '100' }
+  const perOwner = budget({ ...NOVEMBER, per: 'owner', thresholds: [75, 100], group_ceilings_usd: own })
+  const groups = ['small', 'large', 'other'].map((group) => ({ group, costUsd: group === 'small' ? '1.5' : '9.9' }))
+  await check(perOwner, AT, { groups })
+  await check(perOwner, AT, { groups: groups.map((each) => ({ ...each, costUsd: '80' })) })
+
+  expect(emitted.slice(0, 2).toSorted()).toEqual(['crossed 75 other', 'crossed 75 small'])
+  expect(emitted.slice(2).toSorted()).toEqual(['crossed 100 other', 'crossed 100 small', 'crossed 75 large'])
+})
+
 test('the number of queries and reads of a check does not depend on the number of groups', async () => {
   const groups = Array.from({ length: 5_000 }, (_, i) => ({ group: `owner-${i}`, costUsd: i % 50 === 0 ? '7.5' : '1' }))
   const watched = [budget({ ...NOVEMBER, per: 'owner' }), budget({ ...NOVEMBER, id: `bdg_${budgets}_whole` })]

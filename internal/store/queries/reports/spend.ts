@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { DIMENSION_NAMES, type DimensionName, type GroupField } from '../../../filters/report-dimensions.js'
 import { isTagField, NOT_DECLARED, tagFieldOf } from '../../../records/dimensions.js'
+import { UNASSIGNED } from '../../../records/interpretation.js'
 import { asOfSnapshotWithin, IN_PERIOD, snapshotParams } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { USAGE_DIMENSIONS } from '../../tables/usage.js'
@@ -240,6 +241,7 @@ export async function exactGroupSpendOf(
       : [
           ...equal(filter, bindings),
           `${dimensionSql(per)} IN (${groups.map((group) => bindings.bind(group, 'String')).join(', ')})`,
+          ...ofSomebody(per),
         ]
   const found = await rows<readonly [string, string]>(
     store,
@@ -268,7 +270,15 @@ const equal = (filter: SpendFilter, bindings: Bindings): string[] => [
 const ofGroups = ({ filter, per }: GroupSelection, bindings: Bindings): string[] => [
   ...equal(filter, bindings),
   isTagField(per) ? `${dimensionSql(per)} NOT IN ('', '${NOT_DECLARED}')` : `${dimensionSql(per)} != ''`,
+  ...ofSomebody(per),
 ]
+
+/** A pool is no service, nor a team by its name alone; what is nobody's is neither. */
+function ofSomebody(per: GroupField): readonly string[] {
+  if (per !== 'service' && per !== 'owner') return []
+  const ofPool = per === 'service' ? `${dimensionSql('pool')} = ''` : `owner != ${dimensionSql('pool')}`
+  return [ofPool, `${per} != '${UNASSIGNED}'`]
+}
 
 const spanOf = (windows: readonly SpendWindow[]): SpendWindow => ({
   fromMs: Math.min(...windows.map(({ fromMs }) => fromMs)),

@@ -4,6 +4,7 @@ import {
   type Budget,
   budgetChanges,
   budgetFields,
+  budgetOfGroup,
   changedBudget,
   reachedThresholds,
   readBudget,
@@ -79,6 +80,7 @@ describe('a budget', () => {
       zone: 'UTC',
       ceilingText: '2500.00',
       ceiling: usd('2500'),
+      groupCeilings: {},
       thresholds: [75, 100, 150],
       countsSinceMs: Date.UTC(2026, 9, 15),
     })
@@ -140,6 +142,7 @@ describe('a budget', () => {
     [{ ceiling_usd: '10', thresholds: [99.5] }, 'thresholds.0'],
     [{ ceiling_usd: '10', filter: { output_state: 'guessed' } }, 'filter.output_state'],
     [{ ceiling_usd: '10', filter: { ownr: 'team-a' } }, 'filter'],
+    [{ ceiling_usd: '10', per: 'owner', group_ceilings_usd: { 'team-a': '0' } }, 'group_ceilings_usd.team-a'],
     [{ ceiling_usd: '10', celing: '1' }, ''],
   ])('is refused: %j', (stated, path) => {
     const parsed = budgetFields.safeParse({ name: 'A budget', ...stated })
@@ -165,6 +168,15 @@ test('a budget filters by declared tags under their folded keys, and another val
   expect(budgetFields.safeParse({ name: 'A', ceiling_usd: '1', filter: { tags: { team: '' } } }).success).toBe(false)
 })
 
+test('a group has its own ceiling, or that of the budget, whatever its name', () => {
+  const own = { 'team-a': '3', constructor: '4' }
+  const budget = read(created({ ceiling_usd: '10', per: 'owner', group_ceilings_usd: own }))
+  const ceilings = ['team-a', 'constructor', 'team-b', 'toString'].map((value) => budgetOfGroup(budget, value))
+
+  expect(ceilings.map(({ ceilingText }) => ceilingText)).toEqual(['3', '4', '10', '10'])
+  expect(ceilings.map(({ ceiling }) => ceiling)).toEqual(['3', '4', '10', '10'].map(usd))
+})
+
 describe('a change of a budget', () => {
   const changed = (stated: object, change: object): Budget =>
     read(changedBudget(created(stated), budgetChanges.parse(change), CREATED_MS + 1))
@@ -186,6 +198,16 @@ describe('a change of a budget', () => {
     })
   })
 
+  test('of the dimension drops the ceilings of its groups', () => {
+    const own = { ...WEEK, group_ceilings_usd: { 'team-a': '3' } }
+
+    expect(changed(own, { ceiling_usd: '11' }).groupCeilings).toEqual({ 'team-a': '3' })
+    expect(changed(own, { group_ceilings_usd: { 'team-b': '5' } }).groupCeilings).toEqual({ 'team-b': '5' })
+    for (const change of [{ per: 'service' }, { per: null }, { group_ceilings_usd: null }]) {
+      expect(changed(own, change).groupCeilings).toEqual({})
+    }
+  })
+
   test('to null restores the defaults', () => {
     const cleared = { per: null, time_zone: null, thresholds: null, filter: null }
 
@@ -205,6 +227,8 @@ describe('a change of a budget', () => {
     [{ period: 'day' }, true],
     [{ per: 'service' }, true],
     [{ time_zone: 'Asia/Tokyo' }, true],
+    [{ group_ceilings_usd: {} }, false],
+    [{ group_ceilings_usd: { 'team-a': '9' } }, true],
     [{ thresholds: [50, 75] }, true],
     [{ filter: { provider: 'openai' } }, true],
   ])('%j restarts it: %s', (change, restarts) => {

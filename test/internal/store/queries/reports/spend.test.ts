@@ -39,8 +39,9 @@ const record = (i: number): AttributionRow => {
     ...(i % 5 === 0 && { region: 'eu-central-1' }),
   }
   const verdict = {
-    service: `service-${i % 7}`,
-    owner: i % 8 === 0 ? '' : `owner-${i % 5}`,
+    // Some are in the pool of what no pool has, and some are nobody's.
+    service: i % 20 === 16 ? 'unallocated' : `service-${i % 7}`,
+    owner: i % 20 === 16 ? 'unallocated' : i % 8 === 0 ? '' : i % 10 === 9 ? 'unassigned' : `owner-${i % 5}`,
     stageOrigin: i % 4 === 0 ? ('stage_c' as const) : ('stage_a' as const),
   }
   const costUsd = quantityOfSteps<'USD'>(BigInt(i + 1) * STEPS_PER_UNIT + 1n)
@@ -94,10 +95,15 @@ const matching = (rows: readonly AttributionRow[], filter: SpendFilter, { fromMs
       DIMENSION_NAMES.every((name) => filter[name] === undefined || filter[name] === labelOf(row, name)),
   )
 const costOf = (rows: readonly AttributionRow[]): string => formatQuantity(sum(rows.map(({ costUsd }) => costUsd)))
+/** Pools are no services, and what is nobody's has no owner. */
+function isOfSomebody(row: AttributionRow, per: GroupField): boolean {
+  if (per === 'service') return labelOf(row, 'pool') === '' && row.service !== 'unassigned'
+  return per !== 'owner' || !['unassigned', 'unallocated'].includes(row.owner)
+}
 /** By cost, then by name. */
 function groupsOf(rows: readonly AttributionRow[], per: GroupField): GroupSpend[] {
   const byGroup = new Map<string, AttributionRow[]>()
-  for (const row of rows) {
+  for (const row of rows.filter((each) => isOfSomebody(each, per))) {
     const group = labelOf(row, per)
     byGroup.set(group, [...(byGroup.get(group) ?? []), row])
   }
