@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { json, type Operation } from '../../http/contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../../http/contract/page.js'
-import { count, timeText } from '../../text/answer-fields.js'
+import { count, exampleId, idOf, timeText } from '../../text/answer-fields.js'
 
 /** The API contract of the sources of a tenant's calls. */
 
@@ -38,6 +38,10 @@ const source = z
     services: z.array(z.string()).meta({ description: 'Services whose telemetry it sends.' }),
     last_received_at: timeText().nullable(),
     last_call_at: timeText().nullable().meta({ description: 'When a new call arrived last.' }),
+    last_record: z
+      .object({ id: idOf('attr'), received_at: timeText() })
+      .nullable()
+      .meta({ description: 'The record of the call that was received last, whenever it was last attributed.' }),
     received: count().meta({
       description: 'All that arrived: `calls`, `merged`, `passed_over` and `rejected`, and what is on its way.',
     }),
@@ -78,6 +82,7 @@ const EXAMPLE: ShownSource = {
   services: ['search'],
   last_received_at: LAST_AT,
   last_call_at: LAST_AT,
+  last_record: { id: exampleId('attr'), received_at: LAST_AT },
   received: 120,
   calls: 92,
   merged: 8,

@@ -4,9 +4,10 @@ import { pageOfAll, readPage } from '../../http/resource/collection.js'
 import { answerFromStore } from '../../http/resource/from-store.js'
 import type { CursorCodec } from '../../http/resource/pages.js'
 import type { Route } from '../../http/route.js'
+import { formatId } from '../../ids/ids.js'
 import { TOO_MANY_QUERIES } from '../../store/failures.js'
 import type { Records } from '../../store/queries/records/open-records.js'
-import { recordedSources } from '../../store/queries/reports/recorded-sources.js'
+import { type LastRecord, recordedSources } from '../../store/queries/reports/recorded-sources.js'
 import { adviceFor } from './advice.js'
 import { countedFromMs, type ReceivedCounts } from './received-counts.js'
 import { LIST_SOURCES, PATH, type ShownSource } from './source-contract.js'
@@ -60,6 +61,7 @@ const shown = (row: SourceRow): ShownSource => ({
   services: listed(row.services),
   last_received_at: instantOf(row.lastReceivedAtMs),
   last_call_at: instantOf(row.lastCallAtMs),
+  last_record: row.last === undefined ? null : lastOf(row.last),
   received: row.received,
   calls: row.calls,
   merged: row.merged + row.duplicates,
@@ -72,6 +74,11 @@ const shown = (row: SourceRow): ShownSource => ({
   lacks: lacksOf(row.lacking),
   field_names: listed(row.fieldNames),
   advice: [...adviceFor(row)],
+})
+
+const lastOf = ({ id, receivedAtMs }: LastRecord): ShownSource['last_record'] => ({
+  id: formatId('attr', id),
+  received_at: new Date(receivedAtMs).toISOString(),
 })
 
 /** Of names, of one source. */

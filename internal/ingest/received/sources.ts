@@ -1,4 +1,4 @@
-import type { RecordedSource } from '../../store/queries/reports/recorded-sources.js'
+import type { LastRecord, RecordedSource } from '../../store/queries/reports/recorded-sources.js'
 import type { ReceivedFrom } from './received-counts.js'
 import { shownSender } from './sender.js'
 
@@ -30,6 +30,8 @@ export interface SourceRow {
   unpriced: number
   withoutService: number
   perhapsTwice: number
+  /** Of the call that was received last. */
+  last: LastRecord | undefined
   readonly passedOver: ReasonCount[]
   readonly rejected: ReasonCount[]
   readonly refusedRequests: ReasonCount[]
@@ -60,6 +62,7 @@ export function sourcesOf(received: readonly ReceivedFrom[], recorded: readonly 
     row.unpriced += each.unpriced
     row.withoutService += each.withoutService
     row.perhapsTwice += each.perhapsTwice
+    if (each.last !== undefined && each.last.receivedAtMs >= (row.last?.receivedAtMs ?? 0)) row.last = each.last
   }
   return [...rows.values()]
 }
@@ -82,6 +85,7 @@ const emptyRow = (principal: string, intake: string, sender: string): SourceRow 
   unpriced: 0,
   withoutService: 0,
   perhapsTwice: 0,
+  last: undefined,
   passedOver: [],
   rejected: [],
   refusedRequests: [],

@@ -16,6 +16,14 @@ export interface RecordedSource {
   readonly unpriced: number
   readonly withoutService: number
   readonly perhapsTwice: number
+  /** The record of the call that was received last; undefined without calls. */
+  readonly last: LastRecord | undefined
+}
+
+export interface LastRecord {
+  /** 16 bytes. */
+  readonly id: Uint8Array
+  readonly receivedAtMs: number
 }
 
 /** Senders of a tenant are some dozens; those beyond have few calls. */
@@ -44,17 +52,19 @@ export async function recordedSources(
   const of = (name: string): string => `JSONExtractString(also, '${name}') AS ${name}`
   const result = await store.query({
     query: `SELECT principal_shown, intake, instrumentation, toInt64(sum(calls)), toInt64(sum(merged)),
-              toInt64(sum(unpriced)), toInt64(sum(without_service)), toInt64(sum(perhaps_twice))
+              toInt64(sum(unpriced)), toInt64(sum(without_service)), toInt64(sum(perhaps_twice)),
+              max((at, record)).2, toString(max((at, record)).1)
             FROM (
               ${current(
                 `${PRINCIPAL}, toString(intake) AS intake, toString(instrumentation) AS instrumentation,
                 1 AS calls, 0 AS merged, cost_basis = 'unpriced' AS unpriced,
                 evidence_basis = 'default_pool' AS without_service,
-                position(seen_by, '"perhaps":["') > 0 AS perhaps_twice`,
+                position(seen_by, '"perhaps":["') > 0 AS perhaps_twice,
+                toUnixTimestamp64Milli(received_at) AS at, hex(id) AS record`,
                 'true',
               )}
               UNION ALL
-              SELECT ${PRINCIPAL}, intake, instrumentation, 0, 1, 0, 0, 0
+              SELECT ${PRINCIPAL}, intake, instrumentation, 0, 1, 0, 0, 0, 0, ''
               FROM (
                 SELECT ${of('principal')}, ${of('intake')}, ${of('instrumentation')}
                 FROM (${current(`arrayJoin(JSONExtractArrayRaw(seen_by, 'also')) AS also`, "seen_by != ''")})))
@@ -64,9 +74,12 @@ export async function recordedSources(
     clickhouse_settings: READ_LIMITS,
     abort_signal: signal,
   })
-  type Row = readonly [string, string, string, string, string, string, string, string]
-  return (await result.json<Row>()).map(([principal, intake, instrumentation, ...counts]) => {
-    const [calls = 0, merged = 0, unpriced = 0, withoutService = 0, perhapsTwice = 0] = counts.map(Number)
-    return { principal, intake, instrumentation, calls, merged, unpriced, withoutService, perhapsTwice }
+  type Row = readonly [string, string, string, string, string, string, string, string, string, string]
+  return (await result.json<Row>()).map(([principal, intake, instrumentation, ...row]) => {
+    const [id, receivedAt] = row.splice(5)
+    const [calls = 0, merged = 0, unpriced = 0, withoutService = 0, perhapsTwice = 0] = row.map(Number)
+    const last =
+      id === undefined || id === '' ? undefined : { id: Buffer.from(id, 'hex'), receivedAtMs: Number(receivedAt) }
+    return { principal, intake, instrumentation, calls, merged, unpriced, withoutService, perhapsTwice, last }
   })
 }

@@ -31,7 +31,14 @@ function receivedFrom({ intake = 'otlp', name, version = '', service = '', ...he
   return { source: { ...sender, principal: 'key_1', intake }, counts }
 }
 
-const recorded = (of: { intake?: string; instrumentation: string; calls?: number; withoutService?: number }) => ({
+interface Recorded {
+  readonly intake?: string
+  readonly instrumentation: string
+  readonly calls?: number
+  readonly withoutService?: number
+  readonly last?: { readonly id: Uint8Array; readonly receivedAtMs: number }
+}
+const recorded = (of: Recorded) => ({
   principal: 'key_1',
   intake: 'otlp',
   calls: 0,
@@ -39,6 +46,7 @@ const recorded = (of: { intake?: string; instrumentation: string; calls?: number
   unpriced: 0,
   withoutService: 0,
   perhapsTwice: 0,
+  last: undefined,
   ...of,
 })
 
@@ -74,6 +82,18 @@ test('a credential of another intake is one source, with the product that sends 
   )
 
   expect(rows).toMatchObject([{ intake: 'litellm', sender: 'litellm', received: 3, calls: 3 }])
+})
+
+test('a source opens the call that came last, of its spans and logs', () => {
+  const at = (n: number) => ({ id: Buffer.alloc(16, n), receivedAtMs: NOW + n })
+  const all = [
+    recorded({ instrumentation: 'codex', last: at(2) }),
+    recorded({ instrumentation: 'codex (log)', last: at(1) }),
+    recorded({ instrumentation: 'codex (log)' }),
+  ]
+
+  expect(sourcesOf([], all)).toMatchObject([{ last: at(2) }])
+  expect(sourcesOf([], all.toReversed())).toMatchObject([{ last: at(2) }])
 })
 
 test('nothing that was counted is lost, whoever sent it', () => {
