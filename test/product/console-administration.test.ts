@@ -92,7 +92,7 @@ describe('budgets', () => {
     expect(await layoutFaults(page)).toEqual([])
   })
 
-  test('changes it to one for each owner, and sends its test event', async () => {
+  test('changes it to one for each owner, and says that nobody hears its test event', async () => {
     await page.click('button:has-text("Change it")')
     await page.fill('dialog input[name=ceiling]', '0.05')
     await page.selectOption('dialog select[name=per]', 'owner')
@@ -102,7 +102,8 @@ describe('budgets', () => {
     await page.selectOption('dialog select[name=threshold]', '100')
     await page.click('dialog button:has-text("Send it")')
 
-    await page.waitForSelector('[role=status]:has-text("budget.threshold.crossed")')
+    await page.waitForSelector('[role=status]:has-text("A test event of 100 % is sent")')
+    await page.waitForSelector('section[aria-label="Who hears of it"]:has-text("Nobody hears at 50 %, 75 %, 100 %.")')
     expect((await ask('GET', '/api/v1/budgets')).json.data).toMatchObject([
       { name: 'Search', per: 'owner', ceiling_usd: '0.05', filter: { service: 'search' }, thresholds: [50, 75, 100] },
     ])

@@ -52,6 +52,41 @@ export function leftAt(ceiling: string, percent: number): string {
   return formatDifference(usd(ceiling), steps as Quantity<'USD'>)
 }
 
+/**
+ * Where the line reaches a level, so that a mark lies on it. The event of a crossing comes some seconds later, or after a
+ * correction that has raised the line again: then the mark is where the line was at that time.
+ *
+ * @param toldMs undefined: the event is on its way
+ */
+export function markOn(points: readonly Left[], level: string, toldMs: number | undefined): Mark | undefined {
+  const [goal, ends] = [Number(level), points.slice(1)]
+  const at = ends.findIndex(({ left }) => Number(left) <= goal)
+  const [from, to] = [points[at], ends[at]]
+  if (from !== undefined && to !== undefined) {
+    const fall = Number(from.left) - Number(to.left)
+    const share = fall <= 0 ? 1 : Math.max(0, (Number(from.left) - goal) / fall)
+    return { atMs: from.atMs + share * (to.atMs - from.atMs), left: Number(from.left) - share * fall }
+  }
+  return toldMs === undefined ? undefined : markAt(points, toldMs)
+}
+
+/** A place on the line, for a drawing alone: the only floats. */
+interface Mark {
+  readonly atMs: number
+  readonly left: number
+}
+
+function markAt(points: readonly Left[], atMs: number): Mark | undefined {
+  const [next] = points.filter((point) => point.atMs >= atMs)
+  const before = points.findLast((point) => point.atMs < atMs)
+  if (next === undefined || before === undefined) {
+    const only = next ?? before
+    return only && { atMs: only.atMs, left: Number(only.left) }
+  }
+  const share = (atMs - before.atMs) / (next.atMs - before.atMs)
+  return { atMs, left: Number(before.left) + share * (Number(next.left) - Number(before.left)) }
+}
+
 /** Thresholds as a person types them, "75, 100": whole percentages. @returns undefined where one is none */
 export function thresholdsOf(text: string): readonly number[] | undefined {
   const parts = text

@@ -100,6 +100,8 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/own-instance/otlp.test.ts': 'content of a span or log record of a real SDK that is kept somewhere',
   'test/own-instance/shared-limits.test.ts': 'a caller whose budget two gateways count apart',
   'test/product/console-administration.test.ts': 'a form of the console that makes or changes something wrongly',
+  'test/product/console-budgets.test.ts':
+    'a page of budgets that shows a crossing late, or a test as heard that was not',
   'test/product/console-sources-prices.test.ts': 'pages of sources, prices and models that show or do something wrong',
   'test/product/console-corrections.test.ts': 'a correction in the console that changes other records than it showed',
   'test/own-instance/traces.test.ts':

@@ -11,6 +11,8 @@ export interface ListPage<T> {
 export interface List<T> {
   readonly answer: Answer<ListPage<T>>
   readonly rows: readonly T[]
+  /** Nobody has asked for more: to load the list again loses nothing that is looked at. */
+  readonly isFirstPage: boolean
   readonly more: More
 }
 
@@ -46,7 +48,12 @@ export function useList<T>(path: string, query: Readonly<Record<string, string>>
       .finally(() => setLoading(false))
   }
   const rows = [...(answer.value?.data ?? []), ...pages.flatMap(({ data }) => data)]
-  return { answer, rows, more: { isThere: next !== undefined, isLoading, problem, load } }
+  return {
+    answer,
+    rows,
+    isFirstPage: pages.length === 0,
+    more: { isThere: next !== undefined, isLoading, problem, load },
+  }
 }
 
 function withLimit(query: Readonly<Record<string, string>> | URLSearchParams): URLSearchParams {

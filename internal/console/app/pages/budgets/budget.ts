@@ -16,6 +16,8 @@ export type Group = BudgetGroup
 
 export const BUDGETS_PATH = '/api/v1/budgets'
 
+export const CEILING_PATTERN = String.raw`\d{1,12}(\.\d{1,18})?`
+
 /** Fields and values of a filter, those of tags as `tags.<key>`: the names that reports know too. */
 export function pairsOf(filter: BudgetFilter): readonly (readonly [string, string])[] {
   const { tags = {}, ...fields } = filter

@@ -1,4 +1,5 @@
-import { type BurnDown, leftAt } from '../../../figures/burn-down.js'
+import { type BurnDown, leftAt, markOn } from '../../../figures/burn-down.js'
+import { reachedOf } from '../../../figures/crossings.js'
 import { timeShown } from '../../../figures/period.js'
 import { decimalShown, decimalsOf, usdShown } from '../../../figures/shown.js'
 import { Scroll } from '../../parts/scroll.js'
@@ -51,7 +52,7 @@ export function BurnDownChart({ budget, current, figures, zone }: ChartProps) {
             </g>
           ))}
           <line class="pace" x1={x(fromMs)} y1={y(ceiling)} x2={x(toMs)} y2={y(0)} />
-          {crossings.map(({ threshold, crossed_at: at }, which) => {
+          {crossings.map(({ threshold }, which) => {
             const level = levels[which] ?? 0
             return level < lowest ? null : (
               <g key={threshold}>
@@ -61,7 +62,6 @@ export function BurnDownChart({ budget, current, figures, zone }: ChartProps) {
                     {threshold} %
                   </text>
                 )}
-                {at !== null && <circle class="crossing" cx={x(Date.parse(at))} cy={y(level)} r="5" />}
               </g>
             )
           })}
@@ -69,6 +69,17 @@ export function BurnDownChart({ budget, current, figures, zone }: ChartProps) {
             class="left"
             points={figures.points.map(({ atMs, left }) => `${x(atMs)},${y(Number(left))}`).join(' ')}
           />
+          {reachedOf(crossings, current.percent).map(({ threshold, at }) => {
+            const toldMs = at === null ? undefined : Date.parse(at)
+            const mark = markOn(figures.points, leftAt(budget.ceiling_usd, threshold), toldMs)
+            return (
+              mark && (
+                <circle key={threshold} class="crossing" cx={x(mark.atMs)} cy={y(mark.left)} r="5">
+                  <title>{threshold} %</title>
+                </circle>
+              )
+            )
+          })}
           {last !== undefined && end !== undefined && (
             <line class="forecast" x1={x(last.atMs)} y1={y(Number(last.left))} x2={x(toMs)} y2={y(end)} />
           )}

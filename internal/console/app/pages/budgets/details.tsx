@@ -1,44 +1,38 @@
 import { useState } from 'preact/hooks'
 import { burnDown } from '../../../figures/burn-down.js'
-import { decimalShown, decimalsOf, usdShown } from '../../../figures/shown.js'
-import { fieldShown } from '../../../figures/words.js'
+import { reachedOf } from '../../../figures/crossings.js'
+import { usdShown } from '../../../figures/shown.js'
+import type { Target } from '../../../figures/targets.js'
 import { readUsage } from '../../api/usage.js'
 import { useAnswer } from '../../api/use-answer.js'
-import { useList } from '../../api/use-list.js'
 import { change } from '../../parts/change.js'
-import { Choice } from '../../parts/field.js'
 import { FormDialog } from '../../parts/form-dialog.js'
 import { Instant } from '../../parts/instant.js'
-import { ListSection } from '../../parts/list-section.js'
-import { Name } from '../../parts/name.js'
 import { Shown } from '../../parts/states.js'
 import { hasScope } from '../../session/session.js'
-import { BUDGETS_PATH, type Budget, type Current, callsOf, type Group, pairsOf } from './budget.js'
+import { BUDGETS_PATH, type Budget, type Current, callsOf, pairsOf } from './budget.js'
 import { BurnDownChart, BurnDownTable } from './burn-down.js'
 import { BudgetForm } from './form.js'
-import { Scale } from './scale.js'
+import { Groups } from './groups.js'
+import { Heard } from './heard.js'
 
 interface DetailsProps {
   readonly budget: Budget
+  /** Undefined: the person may not see them. */
+  readonly targets: readonly Target[] | undefined
+  readonly params: URLSearchParams
   readonly zone: string
   readonly onChanged: () => void
 }
 
 /** One budget: how it is spent, and what can be done about it. */
-export function Details({ budget, zone, onChanged }: DetailsProps) {
+export function Details({ budget, targets, params, zone, onChanged }: DetailsProps) {
   const { current } = budget
-  const [open, setOpen] = useState<'change' | 'test' | 'remove' | undefined>()
-  const [said, setSaid] = useState('')
+  const [open, setOpen] = useState<'change' | 'remove' | undefined>()
   const close = (): void => setOpen(undefined)
   const remove = async (): Promise<void> => {
     await change('DELETE', `${BUDGETS_PATH}/${budget.id}`)
     onChanged()
-  }
-  const test = async (fields: FormData): Promise<void> => {
-    const threshold = Number(fields.get('threshold'))
-    const path = `${BUDGETS_PATH}/${budget.id}/test`
-    const sent = await change<{ readonly type: string }>('POST', path, { threshold })
-    setSaid(`Sent as ${sent.type} to the verified webhooks that subscribe to it, with "test": true.`)
   }
   return (
     <>
@@ -49,31 +43,18 @@ export function Details({ budget, zone, onChanged }: DetailsProps) {
         (budget.per === null ? (
           <OverTime budget={budget} current={current} zone={zone} />
         ) : (
-          <Groups budget={budget} per={budget.per} />
+          <Groups budget={budget} per={budget.per} onChanged={onChanged} />
         ))}
+      <Heard budget={budget} targets={targets} params={params} />
       <p class="actions">
         <button type="button" onClick={() => setOpen('change')}>
           Change it
-        </button>
-        <button type="button" onClick={() => setOpen('test')}>
-          Send a test event
         </button>
         <button type="button" onClick={() => setOpen('remove')}>
           Remove it
         </button>
       </p>
-      {said !== '' && <p role="status">{said}</p>}
       {open === 'change' && <BudgetForm budget={budget} onClose={close} onSaved={onChanged} />}
-      {open === 'test' && (
-        <FormDialog title="Send a test event" verb="Send it" onClose={close} send={test}>
-          <p>It uses up no threshold.</p>
-          <Choice
-            label="Of the threshold"
-            name="threshold"
-            choices={Object.fromEntries(thresholdsOrOne(budget).map((each) => [each, `${each} %`]))}
-          />
-        </FormDialog>
-      )}
       {open === 'remove' && (
         <FormDialog title={`Remove ${budget.name}`} verb="Remove the budget" onClose={close} send={remove}>
           <p>Its events stop. Calls and their costs stay as they are.</p>
@@ -82,8 +63,6 @@ export function Details({ budget, zone, onChanged }: DetailsProps) {
     </>
   )
 }
-
-const thresholdsOrOne = ({ thresholds }: Budget): readonly number[] => (thresholds.length === 0 ? [100] : thresholds)
 
 const INTERVALS = { day: 'hour', week: 'hour', month: 'day', quarter: 'day' } as const
 
@@ -97,7 +76,7 @@ function OverTime({ budget, current, zone }: Pick<DetailsProps, 'budget' | 'zone
     interval: INTERVALS[budget.period],
     ...Object.fromEntries(pairsOf(budget.filter).map(([field, value]) => [`filter[${field}][eq]`, value])),
   }
-  const answer = useAnswer(isAllowed ? JSON.stringify([question, current.as_of]) : '', (signal) =>
+  const answer = useAnswer(isAllowed ? JSON.stringify([question, current.spent_usd]) : '', (signal) =>
     readUsage(question, signal, 4),
   )
   if (!isAllowed) {
@@ -136,57 +115,29 @@ function OverTime({ budget, current, zone }: Pick<DetailsProps, 'budget' | 'zone
   )
 }
 
-const Crossings = ({ current, zone }: { readonly current: Current; readonly zone: string }) => (
-  <ul class="crossings">
-    {(current.crossings ?? []).map(({ threshold, crossed_at: at }) => (
-      <li key={threshold}>
-        {threshold} %{' '}
-        {at === null ? (
-          <span class="muted">not crossed</span>
-        ) : (
-          <>
-            crossed <Instant ms={Date.parse(at)} zone={zone} />
-          </>
-        )}
-      </li>
-    ))}
-  </ul>
-)
-
-const GROUP_HEAD = ['', '#spent USD', 'of its ceiling', '#forecast', 'crossed']
-
-/** The groups of a budget that is one for each of them. */
-function Groups({ budget, per }: { readonly budget: Budget; readonly per: string }) {
-  const list = useList<Group>(`${BUDGETS_PATH}/${budget.id}/groups`)
-  const decimals = decimalsOf(list.rows.map(({ spent_usd: spent }) => spent))
-  const { groups } = budget.current ?? {}
+function Crossings({ current, zone }: { readonly current: Current; readonly zone: string }) {
+  const reached = new Map(
+    reachedOf(current.crossings ?? [], current.percent).map(({ threshold, at }) => [threshold, at]),
+  )
   return (
-    <ListSection
-      title={`By ${fieldShown(per)}`}
-      what={`the groups of ${budget.name}`}
-      about={`${groups?.count ?? 0} with calls. USD ${usdShown(budget.ceiling_usd)} for each.`}
-      list={list}
-      head={[fieldShown(per), ...GROUP_HEAD.slice(1)]}
-      empty="No calls in this period yet."
-      row={(group) => (
-        <tr key={group.value}>
-          <th scope="row">
-            <Name>{group.value}</Name>
-          </th>
-          <td class="number">{decimalShown(group.spent_usd, decimals)}</td>
-          <td>
-            <Scale percent={group.percent ?? '0'} thresholds={budget.thresholds} /> {group.percent} %
-          </td>
-          <td class="number">{group.forecast_percent === null ? '–' : `${group.forecast_percent} %`}</td>
-          <td>{crossedOf(group.crossings)}</td>
-        </tr>
-      )}
-    />
+    <ul class="crossings">
+      {(current.crossings ?? []).map(({ threshold }) => {
+        const at = reached.get(threshold)
+        return (
+          <li key={threshold}>
+            {threshold} %{' '}
+            {at === undefined ? (
+              <span class="muted">not crossed</span>
+            ) : at === null ? (
+              'crossed: its event is being sent'
+            ) : (
+              <>
+                crossed, told <Instant ms={Date.parse(at)} zone={zone} />
+              </>
+            )}
+          </li>
+        )
+      })}
+    </ul>
   )
 }
-
-export const crossedOf = (crossings: Group['crossings']): string =>
-  crossings
-    .filter(({ crossed_at: at }) => at !== null)
-    .map(({ threshold }) => `${threshold} %`)
-    .join(', ') || 'none'

@@ -5,7 +5,7 @@ import { change } from '../../parts/change.js'
 import { Choice, Field } from '../../parts/field.js'
 import { textOf } from '../../parts/form.js'
 import { FormDialog } from '../../parts/form-dialog.js'
-import { BUDGETS_PATH, type Budget, type BudgetFilter } from './budget.js'
+import { BUDGETS_PATH, type Budget, type BudgetFilter, CEILING_PATTERN } from './budget.js'
 
 interface BudgetFormProps {
   /** Undefined: a new one. */
@@ -52,7 +52,7 @@ export function BudgetForm({ budget, onClose, onSaved }: BudgetFormProps) {
           name="ceiling"
           required
           inputMode="decimal"
-          pattern="\d{1,12}(\.\d{1,18})?"
+          pattern={CEILING_PATTERN}
           defaultValue={budget?.ceiling_usd}
           placeholder="2500.00"
         />
@@ -84,10 +84,11 @@ export function BudgetForm({ budget, onClose, onSaved }: BudgetFormProps) {
       </fieldset>
       <Choice
         label="One ceiling"
+        hint="(a group may get its own, in its row)"
         name="per"
         defaultValue={per}
         choices={{
-          '': 'for all of them',
+          '': 'for all of them together',
           ...Object.fromEntries(pers.map((name) => [name, `for each ${fieldShown(name)}`])),
         }}
       />

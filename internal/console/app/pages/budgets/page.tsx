@@ -1,14 +1,20 @@
+import type { Webhook } from 'attribution-service/sdk/api'
 import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
+import { groupsReached, isSending, reachedOf, reachedShown } from '../../../figures/crossings.js'
 import { countShown, decimalShown, decimalsOf } from '../../../figures/shown.js'
+import { heardBy, type Target, targetsOf } from '../../../figures/targets.js'
 import { useList } from '../../api/use-list.js'
 import { Does } from '../../parts/does.js'
+import { usePolling } from '../../api/use-polling.js'
 import { ListSection } from '../../parts/list-section.js'
 import { Name } from '../../parts/name.js'
 import { Inside, type Opening, Opens, openingOf } from '../../parts/opens.js'
+import { hasScope } from '../../session/session.js'
 import type { PageProps } from '../page-props.js'
+import { WEBHOOKS_PATH } from '../webhooks/endpoint.js'
 import { BUDGETS_PATH, type Budget, callsOf } from './budget.js'
-import { crossedOf, Details } from './details.js'
+import { Details } from './details.js'
 import { BudgetForm } from './form.js'
 import { Scale } from './scale.js'
 
@@ -21,11 +27,21 @@ const HEAD = [
   'of the ceiling',
   '#forecast',
   'crossed',
+  'heard by',
 ]
+
+const LOOK_EVERY_MS = 5_000
+const WHILE_SENDING_MS = 1_000
 
 /** Ceilings on the cost of calls, and how far each is spent. */
 export function Page({ params, zone }: PageProps) {
   const list = useList<Budget>(BUDGETS_PATH)
+  // A crossing shows when spend reaches it, and its event soon after.
+  const isSoon = list.rows.some(({ current }) => current !== undefined && isSending(current))
+  usePolling(list.answer, list.isFirstPage, isSoon ? WHILE_SENDING_MS : LOOK_EVERY_MS)
+  const maySeeTargets = hasScope('webhooks:manage')
+  const webhooks = useList<Webhook>(maySeeTargets ? WEBHOOKS_PATH : '').answer.value?.data
+  const targetsFor = ({ thresholds }: Budget) => webhooks && targetsOf(webhooks, thresholds)
   const [isAdding, setAdding] = useState(false)
   const opening = openingOf(params, 'budget')
   const decimals = decimalsOf(
@@ -47,10 +63,16 @@ export function Page({ params, zone }: PageProps) {
         empty="None yet. A budget is a ceiling on the cost of some or all calls of a day, week, month or quarter."
         row={(budget) => (
           <Fragment key={budget.id}>
-            <Row budget={budget} opening={opening} decimals={decimals} />
+            <Row budget={budget} targets={targetsFor(budget)} opening={opening} decimals={decimals} />
             {opening.isOpen(budget.id) && (
               <Inside columns={HEAD.length}>
-                <Details budget={budget} zone={zone} onChanged={list.answer.reload} />
+                <Details
+                  budget={budget}
+                  targets={targetsFor(budget)}
+                  params={params}
+                  zone={zone}
+                  onChanged={list.answer.reload}
+                />
               </Inside>
             )}
           </Fragment>
@@ -63,11 +85,12 @@ export function Page({ params, zone }: PageProps) {
 
 interface RowProps {
   readonly budget: Budget
+  readonly targets: readonly Target[] | undefined
   readonly opening: Opening
   readonly decimals: number
 }
 
-function Row({ budget, opening, decimals }: RowProps) {
+function Row({ budget, targets, opening, decimals }: RowProps) {
   const { current } = budget
   return (
     <tr>
@@ -97,12 +120,13 @@ function Row({ budget, opening, decimals }: RowProps) {
       </td>
       <td>
         {current?.groups === undefined
-          ? crossedOf(current?.crossings ?? [])
-          : current.groups.crossed
+          ? reachedShown(reachedOf(current?.crossings ?? [], current?.percent ?? null))
+          : groupsReached(current.groups)
               .filter(({ count }) => count > 0)
               .map(({ threshold, count }) => `${threshold} % by ${countShown(count)}`)
               .join(', ') || 'none'}
       </td>
+      <td>{targets === undefined ? '–' : heardBy(targets, budget.thresholds)}</td>
     </tr>
   )
 }

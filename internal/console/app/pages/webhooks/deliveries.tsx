@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { countShown } from '../../../figures/shown.js'
+import { answerShown } from '../../../figures/targets.js'
 import { wordOf } from '../../../figures/words.js'
 import { useList } from '../../api/use-list.js'
 import { Instant } from '../../parts/instant.js'
@@ -61,7 +62,7 @@ export function Deliveries({ endpoint, zone, onReplay }: DeliveriesProps) {
           </td>
           <td class="number">{countShown(delivery.sequence)}</td>
           <td class="number">{delivery.attempt}</td>
-          <td>{answerOf(delivery)}</td>
+          <td>{answerShown(delivery)}</td>
           <td class="number">{countShown(delivery.latency_ms)}</td>
           <td>
             {wordOf(delivery.outcome)}
@@ -83,10 +84,4 @@ export function Deliveries({ endpoint, zone, onReplay }: DeliveriesProps) {
       )}
     />
   )
-}
-
-function answerOf({ response_status: status, reason }: Pick<Delivery, 'response_status' | 'reason'>): string {
-  const words = reason === null || reason === 'status' ? '' : wordOf(reason)
-  if (status === null) return words === '' ? 'no answer' : `no answer: ${words}`
-  return words === '' ? String(status) : `${status}, ${words}`
 }
