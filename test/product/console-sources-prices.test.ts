@@ -67,14 +67,15 @@ describe('sources', () => {
     await page.waitForSelector('section[aria-label="What arrives"] tbody tr')
     await page.waitForSelector('section[aria-label="Senders"] tbody tr')
 
-    await expect.poll(() => page.textContent('section[aria-label="What arrives"] tbody td.number')).toBe('6')
-    const became = page.locator('section[aria-label="What became of it"] tbody tr')
-    await expect.poll(() => became.first().locator('td.number').allTextContents()).toEqual(['6', '6', '0', '0', '0'])
-    expect(await became.first().textContent()).toContain('6 without a price')
+    const arrived = page.locator('section[aria-label="What arrives"] tbody tr')
+    // Received, calls, without a service, without a price, rejected, passed over.
+    await expect
+      .poll(() => arrived.first().locator('td.number').allTextContents())
+      .toEqual(['6', '6', '0', '6', '0', '0'])
     expect(await accessibilityFaults(page)).toEqual([])
   })
 
-  test('makes a key for a gateway, and its light turns on after one call with the lines shown', async () => {
+  test('makes a key for a gateway, and its light turns on with a call of that key alone, which it opens', async () => {
     const block = page.locator('section[aria-label="Connect a source"] pre')
     await expect.poll(() => block.textContent()).toContain('ak_live_...')
     await page.click('button:has-text("Create a key for LiteLLM")')
@@ -84,17 +85,28 @@ describe('sources', () => {
     const [, key = ''] = /X-API-Key: (\S+)/.exec(lines) ?? []
     expect(endpoint).toBe(`${intakeOfProduct()}/intake/litellm`)
     await untilKnown(service.baseUrl, key)
-    await page.waitForSelector('[data-seen=false]:has-text("Waiting for the next call.")')
+    const send = async (by: string, payload: unknown): Promise<void> => {
+      const headers = { 'x-api-key': by, 'content-type': 'application/json' }
+      expect((await fetch(endpoint, { method: 'POST', headers, body: JSON.stringify([payload]) })).status).toBe(200)
+    }
+    await page.waitForSelector('[data-light=waiting]:has-text("Waiting for a first call with the new key.")')
 
-    const sent = await fetch(endpoint, {
-      method: 'POST',
-      headers: { 'x-api-key': key, 'content-type': 'application/json' },
-      body: JSON.stringify([callOfLiteLlm()]),
-    })
+    await send(service.credentials.api_key, callOfLiteLlm())
+    await page.waitForSelector('section[aria-label="What arrives"] tr:has-text("litellm"):has-text("open")')
+    await page.waitForSelector('[data-light=waiting]')
+    await send(key, 'no call')
+    await page.waitForSelector('[data-light=no_call]:has-text("1: cannot be read as an event.")')
+    await send(key, callOfLiteLlm())
 
-    expect(sent.status).toBeLessThan(300)
-    await page.waitForSelector('[data-seen=true]:has-text("New call seen")')
+    await page.waitForSelector('[data-light=seen]:has-text("A call with the new key came")')
+    const { data: own } = (await ask('GET', '/v1/attribution?filter[credential][eq]=LiteLLM')).json
+    expect(own).toHaveLength(1)
+    await page.click('[data-light=seen] a')
+    await page.waitForSelector('.card')
+    expect(new URL(page.url()).searchParams.get('record')).toBe(own[0].id)
+    await page.goBack()
     await page.waitForSelector('section[aria-label="Senders"] tr:has-text("LiteLLM"):has-text("who called")')
+    await page.waitForSelector('section[aria-label="What arrives"] tr:has-text("LiteLLM"):has-text("1 rejected")')
     const { data } = (await ask('GET', '/api/v1/api-keys')).json
     expect(data).toContainEqual(
       expect.objectContaining({ name: 'LiteLLM', is_gateway: true, ingestion_layers: ['gateway'] }),

@@ -29,7 +29,7 @@ const PAGES = [
   { path: 'webhooks', scope: 'webhooks:manage' },
   { path: 'coverage', scope: 'read:attribution' },
   { path: 'models', scope: 'read:attribution' },
-  { path: 'sources', scope: 'read:reporting' },
+  { path: 'sources', scope: 'read:attribution' },
   { path: 'anomalies', scope: 'read:reporting' },
   { path: 'schedules', scope: 'export:create' },
   { path: 'directory', scope: 'admin:config' },

@@ -33,6 +33,24 @@ const WHY: Readonly<Record<string, string>> = {
   unread_call: 'looks like a call of a model, in words that are not known',
   unrelated: 'nothing of models: HTTP, databases, logs',
   metrics_request: 'metrics: calls come as spans or logs',
+  profiles_request: 'profiles: calls come as spans or logs',
+  no_model_call: 'no call of a model',
+  repeated_call_type: 'the usage of a call that is counted already, fetched once more',
+  unfinished_batch: 'a batch that is not finished: it counts once it is',
+  background_response: 'the beginning of an answer in the background: it counts when it is read',
+  message_row: 'a row of messages: the row with the tokens counts',
+  repeated: 'a call that was received before',
+  malformed: 'cannot be read as an event',
+  malformed_request: 'cannot be read as a request',
+  layer_not_allowed: 'the key may not send calls of this layer',
+  too_large: 'too large',
+  payload_too_large: 'too large',
 }
 
-export const whyPassedOver = (kind: string): string => WHY[kind] ?? kind.replaceAll('_', ' ')
+/** Of an event that was refused: the field that is wrong. */
+const INVALID = /^invalid_(\w+)$/
+
+export const whyPassedOver = (kind: string): string => {
+  const [, field] = INVALID.exec(kind) ?? []
+  return WHY[kind] ?? (field === undefined ? kind.replaceAll('_', ' ') : `the field ${field} is missing or not valid`)
+}

@@ -1,10 +1,10 @@
 import { Fragment } from 'preact'
 import { pagesFor } from '../pages/pages.js'
-import { hasScope } from '../session/session.js'
 import { Dialog } from '../parts/dialog.js'
+import { hasScope } from '../session/session.js'
 import type { OverlayProps } from './overlay-props.js'
 
-const KEYS: readonly (readonly [key: string, does: string])[] = [
+const keysNow = (): readonly (readonly [key: string, does: string])[] => [
   ['Ctrl K', 'search and do: pages, names, ids, actions (on a Mac: ⌘ K)'],
   ['/', 'to the filter of the page, in which one types'],
   ['v', 'saved views'],
@@ -18,7 +18,7 @@ const KEYS: readonly (readonly [key: string, does: string])[] = [
 export const Keys = ({ onClose }: OverlayProps) => (
   <Dialog title="Keys" onClose={onClose}>
     <dl class="keys">
-      {KEYS.map(([key, does]) => (
+      {keysNow().map(([key, does]) => (
         <Fragment key={key}>
           <dt>{key}</dt>
           <dd>{does}</dd>

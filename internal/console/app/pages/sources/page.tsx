@@ -1,7 +1,10 @@
+import type { Source } from 'attribution-service/sdk/api'
 import { layersShown } from '../../../figures/layers.js'
-import { shownPeriod } from '../../address/period.js'
+import { countShown } from '../../../figures/shown.js'
+import { arrivalsByKey } from '../../../figures/sources.js'
 import { KEYS_PATH, type Key } from '../../api/keys.js'
 import { type List, useList } from '../../api/use-list.js'
+import { usePolling } from '../../api/use-polling.js'
 import { Ago, Instant } from '../../parts/instant.js'
 import { ShowMore } from '../../parts/more.js'
 import { Name } from '../../parts/name.js'
@@ -9,34 +12,37 @@ import { Shown } from '../../parts/states.js'
 import { Table } from '../../parts/table.js'
 import { hasScope } from '../../session/session.js'
 import type { PageProps } from '../page-props.js'
-import { Arrivals } from './arrivals.js'
 import { Connect } from './connect.js'
 import { Received } from './received.js'
 
-/** What arrives from where, and how to connect what does not send yet. */
+const LOOK_EVERY_MS = 2_000
+
+/** What sends, what becomes of all that it sends, and how to connect what does not send yet. */
 export function Page({ params, zone }: PageProps) {
-  const period = shownPeriod(params, zone)
   const maySeeKeys = hasScope('admin:config')
   const keys = useList<Key>(maySeeKeys ? KEYS_PATH : '')
+  const sources = useList<Source>('/api/v1/sources', { limit: '200' })
+  usePolling(sources.answer, sources.isFirstPage, LOOK_EVERY_MS)
   return (
     <>
-      <Arrivals period={period} zone={zone} />
-      {hasScope('read:attribution') && <Received keys={keys.rows} />}
-      <Connect params={params} onKey={keys.answer.reload} />
-      {maySeeKeys && <Senders keys={keys} zone={zone} />}
+      <Received sources={sources} keys={keys.rows} params={params} />
+      <Connect params={params} sources={sources.answer.value?.data} onKey={keys.answer.reload} />
+      {maySeeKeys && <Senders keys={keys} sources={sources.rows} zone={zone} />}
     </>
   )
 }
 
-const HEAD = ['key', 'may send', 'believed', 'last used', 'created']
+const HEAD = ['key', 'may send', 'believed', 'last call received', '#calls in 24 h', 'last used', 'created']
 
 interface SendersProps {
   readonly keys: List<Key>
+  readonly sources: readonly Source[]
   readonly zone: string
 }
 
-/** The keys with which sources send. */
-function Senders({ keys: { answer, rows, more }, zone }: SendersProps) {
+/** The keys with which sources send, or could. */
+function Senders({ keys: { answer, rows, more }, sources, zone }: SendersProps) {
+  const arrivals = arrivalsByKey(sources)
   return (
     <section class="list" aria-label="Senders">
       <header>
@@ -47,19 +53,24 @@ function Senders({ keys: { answer, rows, more }, zone }: SendersProps) {
           <Table label="Keys" head={HEAD}>
             {rows
               .filter(({ status }) => status === 'active')
-              .map((key) => (
-                <tr key={key.id}>
-                  <th scope="row">
-                    <Name>{key.name}</Name>
-                  </th>
-                  <td>{layersShown(key.ingestion_layers)}</td>
-                  <td>{believed(key)}</td>
-                  <td>{key.last_used_at === null ? 'never' : <Ago ms={Date.parse(key.last_used_at)} />}</td>
-                  <td>
-                    <Instant ms={Date.parse(key.created_at)} zone={zone} />
-                  </td>
-                </tr>
-              ))}
+              .map((key) => {
+                const { calls = 0, lastCallAtMs } = arrivals.get(key.id) ?? {}
+                return (
+                  <tr key={key.id}>
+                    <th scope="row">
+                      <Name>{key.name}</Name> <span class="muted">…{key.last_four}</span>
+                    </th>
+                    <td>{layersShown(key.ingestion_layers)}</td>
+                    <td>{believed(key)}</td>
+                    <td>{lastCallAtMs === undefined ? 'none in 24 h' : <Ago ms={lastCallAtMs} />}</td>
+                    <td class="number">{countShown(calls)}</td>
+                    <td>{key.last_used_at === null ? 'never' : <Ago ms={Date.parse(key.last_used_at)} />}</td>
+                    <td>
+                      <Instant ms={Date.parse(key.created_at)} zone={zone} />
+                    </td>
+                  </tr>
+                )
+              })}
           </Table>
         )}
       </Shown>

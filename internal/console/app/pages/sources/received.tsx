@@ -1,31 +1,44 @@
 import type { Source } from 'attribution-service/sdk/api'
+import { linkTo } from '../../../figures/address.js'
 import { whyPassedOver } from '../../../figures/coverage.js'
 import { countShown } from '../../../figures/shown.js'
 import type { Key } from '../../api/keys.js'
-import { useList } from '../../api/use-list.js'
+import type { List } from '../../api/use-list.js'
 import { Ago } from '../../parts/instant.js'
 import { ListSection } from '../../parts/list-section.js'
 import { Id, Name } from '../../parts/name.js'
 
-const HEAD = ['sent by', 'with', 'newest', '#received', '#records', '#merged', '#passed over', '#rejected', 'to know']
+const HEAD = [
+  'sent by',
+  'with',
+  'last call received',
+  '#received',
+  '#calls',
+  '#no service',
+  '#no price',
+  '#rejected',
+  '#passed over',
+  'to know',
+]
 
 interface ReceivedProps {
+  readonly sources: List<Source>
   /** Those that the person may see: others show by their ids. */
   readonly keys: readonly Key[]
+  readonly params: URLSearchParams
 }
 
-/** What became of all that each source sent, and what to change there. */
-export function Received({ keys }: ReceivedProps) {
-  const list = useList<Source>('/api/v1/sources')
+/** What each credential and sender sent, what became of it, and what to change there. */
+export function Received({ sources, keys, params }: ReceivedProps) {
   const names = new Map(keys.map(({ id, name }) => [id, name]))
   return (
     <ListSection
-      title="What became of it"
+      title="What arrives"
       what="what was received"
-      about="The last 24 hours: all that each source sent became a record, was merged into one, or did not, and why."
-      list={list}
+      about="The last 24 hours, by credential and sender. These are machines: however few people use one, it shows."
+      list={sources}
       head={HEAD}
-      empty="Nothing has arrived yet."
+      empty="Nothing has arrived in the last 24 hours. Connect something below; it shows here within seconds."
       row={(source) => (
         <tr key={`${source.credential} ${source.intake} ${source.sender}`}>
           <th scope="row">
@@ -34,12 +47,15 @@ export function Received({ keys }: ReceivedProps) {
           <td>
             <Credential id={source.credential} names={names} />
           </td>
-          <td>{source.last_received_at === null ? '–' : <Ago ms={Date.parse(source.last_received_at)} />}</td>
+          <td>
+            <LastCall source={source} params={params} />
+          </td>
           <td class="number">{countShown(source.received)}</td>
           <td class="number">{countShown(source.calls)}</td>
-          <td class="number">{countShown(source.merged)}</td>
-          <td class="number">{countShown(source.passed_over.count)}</td>
+          <td class="number">{countShown(source.without_service)}</td>
+          <td class="number">{countShown(source.unpriced)}</td>
           <td class="number">{countShown(source.rejected.count)}</td>
+          <td class="number">{countShown(source.passed_over.count)}</td>
           <td class="wide">
             <ToKnow source={source} />
           </td>
@@ -60,19 +76,38 @@ function Credential({ id, names }: CredentialProps) {
   return name === undefined ? <Id>{id}</Id> : <Name>{name}</Name>
 }
 
+/** When a new call came, and not when a record was attributed: a change of the directory is no sign of life. */
+function LastCall({ source, params }: { readonly source: Source; readonly params: URLSearchParams }) {
+  const { last_call_at: at, last_record: last } = source
+  const atMs = Date.parse(at ?? last?.received_at ?? '')
+  if (Number.isNaN(atMs)) return <>no call</>
+  return (
+    <>
+      <Ago ms={atMs} />{' '}
+      {last !== null && (
+        <a href={linkTo('explorer', params, { record: last.id })} aria-label={`Open the last call of ${source.intake}`}>
+          open
+        </a>
+      )}
+    </>
+  )
+}
+
 /** Reasons that are shown; the API has all. */
-const REASONS_MAX = 4
+const REASONS_MAX = 6
 
 function ToKnow({ source }: { readonly source: Source }) {
   const { passed_over: passedOver, rejected, refused_requests: refused, field_names: fields } = source
-  const reasons = [...rejected.reasons, ...passedOver.reasons].slice(0, REASONS_MAX)
   const counts = [
-    [source.unpriced, 'without a price'],
-    [source.without_service, 'without a service'],
+    [source.merged, 'seen before, or by another source too'],
     [source.perhaps_twice, 'perhaps twice'],
-    [refused.count, 'refused as whole requests'],
   ] as const
   const told = counts.filter(([count]) => count > 0).map(([count, what]) => `${countShown(count)} ${what}`)
+  const reasons = [
+    ...refused.reasons.map((each) => ({ ...each, became: 'requests refused whole' })),
+    ...rejected.reasons.map((each) => ({ ...each, became: 'rejected' })),
+    ...passedOver.reasons.map((each) => ({ ...each, became: 'passed over' })),
+  ]
   return (
     <>
       {source.advice.map(({ code, text }) => (
@@ -81,9 +116,9 @@ function ToKnow({ source }: { readonly source: Source }) {
         </p>
       ))}
       {told.length > 0 && <p>{told.join(', ')}.</p>}
-      {reasons.map(({ reason, service, count }) => (
-        <p key={`${reason} ${service}`} class="muted">
-          {countShown(count)}: {whyPassedOver(reason)}
+      {reasons.slice(0, REASONS_MAX).map(({ became, reason, service, count }) => (
+        <p key={`${became} ${reason} ${service}`} class="muted">
+          {countShown(count)} {became}: {whyPassedOver(reason)}
           {service !== null && (
             <>
               {' '}
@@ -92,7 +127,12 @@ function ToKnow({ source }: { readonly source: Source }) {
           )}
         </p>
       ))}
-      {fields.length > 0 && <p class="muted">Not read: {fields.join(', ')}</p>}
+      {reasons.length > REASONS_MAX && <p class="muted">And {reasons.length - REASONS_MAX} more reasons.</p>}
+      {fields.length > 0 && (
+        <p class="muted">
+          Fields that are not read: <Name>{fields.join(', ')}</Name>
+        </p>
+      )}
     </>
   )
 }
