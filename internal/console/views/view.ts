@@ -4,7 +4,7 @@ import type { Records } from '../../broker/records.js'
 import type { WatchedRecords } from '../../broker/watched-records.js'
 import { invalid } from '../../http/mutations/read-body.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
-import { plainText } from '../../text/plain-text.js'
+import { name } from '../../text/plain-text.js'
 
 /** Views of the console that people save: their form, and whose they are. */
 
@@ -27,11 +27,10 @@ export interface StoredView {
 export const VIEWS_MAX = 2_000
 export const VIEWS_OF_ONE_MAX = 100
 
-const NAME_BYTES_MAX = 120
 const QUERY_CHARACTERS_MAX = 2_048
 
 const stated = {
-  name: plainText(NAME_BYTES_MAX),
+  name: name(),
   page: z
     .string()
     .max(40)
@@ -67,12 +66,12 @@ interface Saving {
   readonly nowMs: number
 }
 
-export const changedView = (view: StoredView, { name, page, query, shared }: ViewChanges): StoredView => ({
+export const changedView = (view: StoredView, changes: ViewChanges): StoredView => ({
   ...view,
-  name: name ?? view.name,
-  page: page ?? view.page,
-  query: query ?? view.query,
-  shared: shared ?? view.shared,
+  name: changes.name ?? view.name,
+  page: changes.page ?? view.page,
+  query: changes.query ?? view.query,
+  shared: changes.shared ?? view.shared,
 })
 
 export const isSeenBy = ({ shared, owner }: StoredView, { principal }: Caller): boolean => shared || owner === principal

@@ -8,7 +8,9 @@ const keysNow = (): readonly (readonly [key: string, does: string])[] => [
   ['Ctrl K', 'search and do: pages, names, ids, actions (on a Mac: ⌘ K)'],
   ['/', 'to the filter of the page, in which one types'],
   ['v', 'saved views'],
-  ...pagesFor(hasScope).slice(0, 9).map(({ title }, at) => [String(at + 1), title] as const),
+  ...pagesFor(hasScope)
+    .slice(0, 9)
+    .map(({ title }, at) => [String(at + 1), title] as const),
   ['← →', 'through the bars of a chart that has the focus'],
   ['Esc', 'closes what is open'],
   ['?', 'these keys'],
