@@ -6,7 +6,7 @@ import { setParams } from '../address/address.js'
 import { ask } from '../api/ask.js'
 import { readNames } from '../api/use-names.js'
 import { PAGES } from '../pages/pages.js'
-import { hasScope, signOut } from '../session/session.js'
+import { currentTokens, hasScope, signOut } from '../session/session.js'
 import type { OverlayProps } from './overlay-props.js'
 
 /** What the palette lists: each leads to an address, or does something. */
@@ -62,25 +62,39 @@ export const viewEntries = (views: readonly View[]): readonly Entry[] =>
     does: addressOf(page, new URLSearchParams(query)),
   }))
 
+/** Dimensions whose names are found. */
 const NAMES = [
   { dimension: 'service', kind: 'service' },
   { dimension: 'owner', kind: 'owner' },
   { dimension: 'served_model', kind: 'model' },
 ] as const
 
+interface CallName extends Findable {
+  readonly dimension: string
+}
+
+/** Of whom, and when it was read: a palette that opens again soon asks for no report. */
+let kept: { readonly userId: string; readonly untilMs: number; readonly names: readonly CallName[] } | undefined
+const KEPT_MS = 5 * 60 * 1_000
+
 /** Names of calls, by cost. */
-export async function readCallNames(params: URLSearchParams, signal: AbortSignal): Promise<readonly Entry[]> {
+export async function readCallNames(signal: AbortSignal): Promise<readonly CallName[]> {
+  const userId = currentTokens()?.userId ?? ''
+  if (kept?.userId === userId && kept.untilMs > Date.now()) return kept.names
   const lists = await Promise.all(
     NAMES.map(async ({ dimension, kind }) =>
-      (await readNames(dimension, signal)).map((title) => ({
-        title,
-        kind,
-        does: linkTo('', params, { [`filter[${dimension}][eq]`]: title }),
-      })),
+      (await readNames(dimension, signal)).map((title) => ({ title, kind, dimension })),
     ),
   )
-  return lists.flat()
+  kept = { userId, untilMs: Date.now() + KEPT_MS, names: lists.flat() }
+  return kept.names
 }
+
+export const nameEntries = (names: readonly CallName[], params: URLSearchParams): readonly Entry[] =>
+  names.map(({ dimension, ...name }) => ({
+    ...name,
+    does: linkTo('', params, { [`filter[${dimension}][eq]`]: name.title }),
+  }))
 
 interface Listed<T> {
   readonly data: readonly T[]

@@ -6,7 +6,15 @@ import { useAnswer } from '../api/use-answer.js'
 import { Dialog } from '../parts/dialog.js'
 import { hasScope } from '../session/session.js'
 import type { OverlayProps } from './overlay-props.js'
-import { type Entry, ownEntries, readCallNames, readPeople, textEntries, viewEntries } from './palette-entries.js'
+import {
+  type Entry,
+  nameEntries,
+  ownEntries,
+  readCallNames,
+  readPeople,
+  textEntries,
+  viewEntries,
+} from './palette-entries.js'
 
 const SHOWN_MAX = 40
 /** Until what is typed is searched for at the service. */
@@ -18,7 +26,7 @@ export function Palette({ params, onClose, onOpen }: OverlayProps) {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const id = useId()
-  const entries = useEntries(text, { params, onOpen })
+  const { entries, isSearching, problem } = useEntries(text, { params, onOpen })
   const chosen = Math.min(at, entries.length - 1)
   const move = (to: number): void => {
     setAt(to)
@@ -65,11 +73,10 @@ export function Palette({ params, onClose, onOpen }: OverlayProps) {
           />
         ))}
       </div>
-      {entries.length === 0 && (
-        <p class="muted" role="status">
-          Nothing has this name.
-        </p>
-      )}
+      <p class="muted" role="status">
+        {isSearching ? 'Searching …' : entries.length === 0 && 'Nothing has this name.'}
+      </p>
+      {problem !== undefined && <p role="alert">Not all names could be read: {problem.message}</p>}
     </Dialog>
   )
 }
@@ -107,17 +114,21 @@ function Option({ id, entry: { title, kind, does }, isChosen, onClose }: OptionP
   )
 }
 
-/** What there is for a text, best first. */
-function useEntries(text: string, here: Pick<OverlayProps, 'params' | 'onOpen'>): readonly Entry[] {
+/** What there is for a text, best first; more may be on its way. */
+function useEntries(text: string, here: Pick<OverlayProps, 'params' | 'onOpen'>) {
   const { params } = here
   const typed = useLater(text.trim())
   const views = useAnswer('views', (signal) => ask<{ readonly data: readonly View[] }>(VIEWS, { signal }))
-  const names = useAnswer(hasScope('read:reporting') ? 'names' : '', (signal) => readCallNames(params, signal))
+  const names = useAnswer(hasScope('read:reporting') ? 'names' : '', readCallNames)
   const isSearched = typed.length >= SEARCHED_FROM && hasScope('admin:config')
   const people = useAnswer(isSearched ? typed : '', (signal) => readPeople(typed, params, signal))
-  const named = text.trim() === '' ? [] : [...(names.value ?? []), ...(isSearched ? (people.value ?? []) : [])]
-  const known = [...ownEntries(here), ...viewEntries(views.value?.data ?? []), ...named]
-  return [...found(known, text, SHOWN_MAX), ...textEntries(text, params)]
+  const named = [...nameEntries(names.value ?? [], params), ...(isSearched ? (people.value ?? []) : [])]
+  const known = [...ownEntries(here), ...viewEntries(views.value?.data ?? []), ...(text.trim() === '' ? [] : named)]
+  return {
+    entries: [...found(known, text, SHOWN_MAX), ...textEntries(text, params)],
+    isSearching: text.trim() !== '' && (names.isLoading || (isSearched && people.isLoading)),
+    problem: views.problem ?? names.problem ?? people.problem,
+  }
 }
 
 const VIEWS = '/api/v1/views?limit=200'

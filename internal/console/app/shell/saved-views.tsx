@@ -128,13 +128,17 @@ function KeptHere({ onKept }: { readonly onKept: () => void }) {
   const [views, setViews] = useState(inBrowser)
   if (views.length === 0) return null
   const keep = async (): Promise<void> => {
-    for (const [name, query] of views) {
+    const left = [...inBrowser()]
+    // One by one, so that a second attempt keeps none twice.
+    for (let view = left.shift(); view !== undefined; view = left.shift()) {
+      const [name, query] = view
       await change('POST', PATH, {
         name,
         page: 'explorer',
         query: new URLSearchParams(query).toString(),
         shared: false,
       })
+      localStorage.setItem(KEY, JSON.stringify(Object.fromEntries(left)))
     }
     localStorage.removeItem(KEY)
     setViews([])
