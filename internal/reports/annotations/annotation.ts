@@ -12,7 +12,7 @@ const LINK_BYTES_MAX = 1_000
 /** People open it from the console: nothing but a page. */
 const link = () =>
   plainText(LINK_BYTES_MAX)
-    .regex(/^https?:\/\/[^\s/]\S*$/, 'must be an http or https address')
+    .regex(/^https?:\/\/[^ /][^ ]*$/, 'must be an http or https address')
     .meta({ description: 'Of a page that says more, such as the release.' })
 
 const service = () => name().meta({ description: 'The service that it concerns.' })
