@@ -158,9 +158,9 @@ describe('signing in', () => {
 })
 
 /** What the API answers to the question that the page shows. */
-async function usageShown(query: string) {
+async function usageShown(query: string, of: { readonly from?: string; readonly to?: string } = {}) {
   const { from, to, as_of, zone, filters } = JSON.parse((await page.getAttribute('[data-scope]', 'data-scope')) ?? '{}')
-  const asked = new URLSearchParams({ from, to, as_of, time_zone: zone, limit: '200' })
+  const asked = new URLSearchParams({ from, to, as_of, time_zone: zone, limit: '200', ...of })
   for (const { field, operator, value } of filters) asked.append(`filter[${field}][${operator}]`, value)
   return (await ask('GET', `/v1/reports/usage?${asked}&${query}`)).json
 }
@@ -171,6 +171,8 @@ const csvOf = async (section: string): Promise<string[][]> => {
   const lines = Buffer.concat(chunks).toString('utf8').trim().split('\r\n')
   return lines.map((line) => line.split(','))
 }
+const columnOf = ([head = [], ...lines]: readonly string[][], name: string): string[] =>
+  lines.map((line) => line[head.indexOf(name)] ?? '')
 const added = (amounts: readonly string[]): string => formatQuantity(sum(amounts.map((text) => parseSum<'USD'>(text))))
 
 describe('the overview', () => {
@@ -207,10 +209,19 @@ describe('the overview', () => {
         const total = await totalShown()
         const { report, suppressed } = await usageShown('')
         const table = await csvOf('section[data-table-total]')
-        const { data } = await usageShown(`group_by=${by}&compare=previous`)
+        const { data, report: compared } = await usageShown(`group_by=${by}&compare=previous&sort=-cost_usd`)
         expect(report.total_cost_usd).toBe(total)
         await expect.poll(() => page.getAttribute('[data-table-total]', 'data-table-total')).toBe(total)
-        expect(added(table.slice(1).map((line) => line[4] ?? ''))).toBe(total)
+        expect(added(columnOf(table, 'cost_usd'))).toBe(total)
+        const chargeable = await page.getAttribute('[data-chargeable]', 'data-chargeable')
+        expect(added(columnOf(table, 'eligible_usd'))).toBe(chargeable)
+        expect(added(data.map((row: UsageRow) => row.cost_usd_by_trust.eligible))).toBe(chargeable)
+        for (const row of data) expect(added(Object.values(row.cost_usd_by_trust))).toBe(row.cost_usd)
+        expect(columnOf(table, 'previous_cost_usd')).toEqual(
+          data.map((row: UsageRow) => row.previous?.['cost_usd'] ?? ''),
+        )
+        const { from, to, total_cost_usd: before } = compared.compared_with
+        if (before !== null) expect((await usageShown('', { from, to })).report.total_cost_usd).toBe(before)
         await expect.poll(() => page.locator('section[data-table-total] tbody tr').count()).toBe(data.length)
         const said = (await page.textContent('section[data-table-total]')) ?? ''
         expect(said.includes('these are the figures of the larger group')).toBe(suppressed !== undefined)
@@ -220,6 +231,12 @@ describe('the overview', () => {
         await page.evaluate(`document.querySelector('details.behind').open = true`)
         const chart = await csvOf('section[data-chart-total]')
         expect(added(chart.slice(1).map((line) => line.at(-1) ?? ''))).toBe(total)
+        // Whatever is folded in it: a bar is the sum of its parts, and none of them is below nothing.
+        for (const [start, ...amounts] of chart.slice(1)) {
+          const parts = amounts.slice(0, -1)
+          if (start !== 'shown together') expect(added(parts)).toBe(amounts.at(-1))
+          expect(parts.filter((part) => part.startsWith('-'))).toEqual([])
+        }
       }),
       // A failure names its seed.
       { numRuns: drawn(15), endOnFailure: true },

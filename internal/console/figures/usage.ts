@@ -13,8 +13,6 @@ export const isNobodys = (row: UsageRow, dimension: string): boolean =>
   row.unattributed ||
   (dimension === 'owner' && !row.folded && row.calls > 0 && row.reasons['default_pool']?.calls === row.calls)
 
-export type Band = 'chargeback_ready' | 'provisional' | 'estimated'
-
 export interface UsageAnswer {
   readonly suppressed?: SuppressedFilters
   readonly data: readonly UsageRow[]

@@ -123,7 +123,7 @@ function Details({ job, zone }: { readonly job: Job; readonly zone: string }) {
         <>
           {job.suppressed !== undefined && (
             <p class="notice">
-              The filters select fewer than five people: the file is of the larger group,{' '}
+              The filters select too few people: the file is of the larger group,{' '}
               {job.suppressed.applied
                 .map(({ field, operator, values }) => filterWords(field, operator, values))
                 .join('; ') || 'all calls'}
