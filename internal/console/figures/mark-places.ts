@@ -1,13 +1,5 @@
 import { intervalAt } from './axis.js'
-
-/** What happened at an instant that a chart covers. */
-export interface Mark {
-  readonly atMs: number
-  readonly kind: 'annotation' | 'anomaly' | 'budget' | 'price book'
-  readonly text: string
-  /** An address of the console with more about it. */
-  readonly href?: string
-}
+import type { Mark } from './marks.js'
 
 /** The marks of each interval that has some, in the order of their times. */
 export function marksByInterval(

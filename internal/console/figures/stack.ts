@@ -42,12 +42,13 @@ const REST = '\u0000rest'
 export const REST_BELOW = '\u0000rest below zero'
 const FOLDED = '\u0000folded'
 
-const KINDS: Readonly<Record<string, Series['kind']>> = {
-  [NOBODY]: 'nobody',
-  [REST]: 'rest',
-  [REST_BELOW]: 'rest',
-  [FOLDED]: 'folded',
-}
+/** No object: a service may be called `constructor`. */
+const KINDS: ReadonlyMap<string, Series['kind']> = new Map([
+  [NOBODY, 'nobody'],
+  [REST, 'rest'],
+  [REST_BELOW, 'rest'],
+  [FOLDED, 'folded'],
+])
 
 type Amount = Quantity<Unit>
 const amountOf = (row: UsageRow, measure: Measure): Amount => parseSum(measureText(row, measure))
@@ -88,7 +89,7 @@ export function stackOf(asked: Stacked): Stack {
   return {
     series: shown.map((key) => ({
       key,
-      kind: KINDS[key] ?? 'named',
+      kind: KINDS.get(key) ?? 'named',
       total: formatQuantity(sumOf(bars.map(({ of }) => of.get(key) ?? zero()))),
     })),
     bars: bars.map(({ of, total, ...bar }) => ({
@@ -142,7 +143,7 @@ function completed(parts: Map<string, Amount> | undefined, total: Amount, isCut:
 function partText(of: ReadonlyMap<string, Amount>, key: string, isCut: boolean): string | undefined {
   const amount = of.get(key)
   if (amount !== undefined && (key !== FOLDED || amount !== 0n)) return formatQuantity(amount)
-  const mayBeFolded = (KINDS[key] ?? 'named') !== 'rest' && of.size > 0 && (isCut || of.has(FOLDED))
+  const mayBeFolded = (KINDS.get(key) ?? 'named') !== 'rest' && of.size > 0 && (isCut || of.has(FOLDED))
   return mayBeFolded ? undefined : '0'
 }
 

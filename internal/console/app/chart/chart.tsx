@@ -1,6 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import { labelPx, labelsThatFit, type Slots, slotPx, ticksOf } from '../../figures/axis.js'
-import { type Mark, marksByInterval } from '../../figures/mark-places.js'
+import { marksByInterval } from '../../figures/mark-places.js'
+import type { Mark } from '../../figures/marks.js'
 import { type Interval, intervalLabel, tickLabel } from '../../figures/period.js'
 import { type Form, rangeOf } from '../../figures/plot.js'
 import type { Bar, Series, Stack } from '../../figures/stack.js'

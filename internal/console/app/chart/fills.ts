@@ -15,23 +15,21 @@ export function colours(names: readonly string[]): ReadonlyMap<string, number> {
   return found.colours
 }
 
-const BAND_FILL: Readonly<Record<string, string>> = {
-  chargeback_ready: 'trust-ready',
-  provisional: 'trust-provisional',
-  estimated: 'trust-estimated',
+/** Of dimensions whose values say how far a cost can be trusted. */
+const TRUST_FILLS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  confidence_band: { chargeback_ready: 'trust-ready', provisional: 'trust-provisional', estimated: 'trust-estimated' },
+  export_eligibility: { eligible: 'trust-ready' },
 }
 
-/** Names have colours, confidence has its four fills, nobody is empty and small groups are hatched wherever they are. */
+/** Names have colours, trust has its fills, nobody is empty and small groups are hatched wherever they are. */
 export function fillsOf(series: readonly Series[], dimension: string): (series: Series) => string {
-  const isNamed = ({ kind, key }: Series): boolean => kind === 'named' && bandFill(key, dimension) === undefined
+  const fills = new Map(Object.entries(TRUST_FILLS[dimension] ?? {}))
+  const isNamed = ({ kind, key }: Series): boolean => kind === 'named' && !fills.has(key)
   const of = colours(series.filter(isNamed).map(({ key }) => key))
   return ({ kind, key }) => {
     if (kind === 'nobody') return 'trust-nobody'
     if (kind === 'folded') return 'folded'
     if (kind === 'rest') return 'series c-rest'
-    return bandFill(key, dimension) ?? `series c${of.get(key)}`
+    return fills.get(key) ?? `series c${of.get(key)}`
   }
 }
-
-const bandFill = (key: string, dimension: string): string | undefined =>
-  dimension === 'confidence_band' ? BAND_FILL[key] : undefined

@@ -1,5 +1,5 @@
 import { type Slots, slotPx } from '../../figures/axis.js'
-import type { Mark } from '../../figures/mark-places.js'
+import type { Mark } from '../../figures/marks.js'
 import { timeShown } from '../../figures/period.js'
 
 /** Marks of what happened: signs above the bars, and the same as a list below. */
@@ -67,7 +67,13 @@ export const MarkList = ({ marks, zone }: { readonly marks: readonly Mark[]; rea
             <span class="muted">
               {timeShown(atMs, zone)} · {MARK_WORDS[kind]}
             </span>{' '}
-            {href === undefined ? text : <a href={href}>{text}</a>}
+            {href === undefined ? (
+              text
+            ) : (
+              <a href={href} rel="noreferrer">
+                {text}
+              </a>
+            )}
           </li>
         ))}
       </ul>

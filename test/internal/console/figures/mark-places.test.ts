@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Mark, marksByInterval } from '../../../../internal/console/figures/mark-places.js'
+import { marksByInterval } from '../../../../internal/console/figures/mark-places.js'
+import type { Mark } from '../../../../internal/console/figures/marks.js'
 
 const mark = (atMs: number, text: string): Mark => ({ atMs, kind: 'annotation', text })
 

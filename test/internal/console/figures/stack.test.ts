@@ -125,6 +125,16 @@ test('others below zero are a part of their own: a sum with those above it would
   ])
 })
 
+test('a service may have the name of what every object has', () => {
+  const { stack } = stacked({
+    intervals: [row(at(0), '4')],
+    cells: [row(at(0), '4', { service: 'constructor' })],
+    order: ['constructor'],
+  })
+
+  expect(kindsOf(stack)).toEqual([['named', '4']])
+})
+
 test('what is left of a total is folded elsewhere, or among the cells that were not loaded', () => {
   const asked = { intervals: [row(at(0), '5')], cells: [row(at(0), '4', { service: 'search' })] }
 

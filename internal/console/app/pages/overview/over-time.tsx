@@ -3,7 +3,6 @@ import { formatQuantity, parseSum, sum } from '../../../../units/quantity.js'
 import { addressOf, changed, sharedParams } from '../../../figures/address.js'
 import { drillOf } from '../../../figures/drill.js'
 import { type Filter, fieldNamed, withFilters } from '../../../figures/filters.js'
-import type { Mark } from '../../../figures/mark-places.js'
 import { intervalsOf } from '../../../figures/period.js'
 import { FORMS, formOf } from '../../../figures/plot.js'
 import { countShown, decimalShown, measureShown, shareShown, usdShown } from '../../../figures/shown.js'
@@ -11,6 +10,8 @@ import { type Bar, type FoldedApart, foldedApart, REST_BELOW, type Series, stack
 import { fractionOf } from '../../../figures/trust.js'
 import { isNobodys, type Measure } from '../../../figures/usage.js'
 import { goTo, setParams } from '../../address/address.js'
+import { type Mark, readMarks } from '../../api/marks.js'
+import { useAnswer } from '../../api/use-answer.js'
 import { Chart } from '../../chart/chart.js'
 import { MarkList } from '../../chart/mark-signs.js'
 import { hasScope } from '../../session/session.js'
@@ -21,7 +22,6 @@ import { StackTable } from './stack-table.js'
 interface OverTimeProps {
   readonly figures: OverviewFigures
   readonly measure: Measure
-  readonly marks: readonly Mark[]
   readonly params: URLSearchParams
 }
 
@@ -42,10 +42,11 @@ const writers: Readonly<Record<Measure, (amount: string) => string>> = {
 const FORM_WORDS = { bars: 'bars', lines: 'lines', share: 'share' } as const
 
 /** The chart, its table and its CSV: one stack of exact figures. */
-export function OverTime({ figures, measure, marks, params }: OverTimeProps) {
+export function OverTime({ figures, measure, params }: OverTimeProps) {
   const { period, zone, by, filters } = figures
   const form = formOf(params.get('chart'))
   const { stack, apart } = useMemo(() => stacked(figures, measure), [figures, measure])
+  const marks = useMarks(figures)
   const { title, unit } = MEASURED[measure]
   const write = writers[measure]
   const step = period.interval === '15m' ? '15 minutes' : period.interval
@@ -103,6 +104,18 @@ export function OverTime({ figures, measure, marks, params }: OverTimeProps) {
       <StackTable stack={stack} figures={figures} measure={measure} nameOf={nameOf} unit={unit} />
     </section>
   )
+}
+
+const NO_MARKS: readonly Mark[] = []
+
+const MINUTE_MS = 60_000
+
+/** What happened in the period; nothing where it cannot be read: the figures do without it. */
+function useMarks({ period: { fromMs, toMs }, asOfMs }: OverviewFigures): readonly Mark[] {
+  // Figures are read anew with each call, marks no more often than each minute.
+  const key = `${fromMs} ${toMs} ${Math.floor(asOfMs / MINUTE_MS)}`
+  const answer = useAnswer(key, (signal) => readMarks(fromMs, toMs, signal))
+  return answer.value ?? NO_MARKS
 }
 
 function stacked(figures: OverviewFigures, measure: Measure) {

@@ -106,7 +106,7 @@ export function Page({ params, zone }: PageProps) {
               unheld={unheldFilters(params, REPORT_FIELDS)}
               onChange={(next) => goTo(addressOf('', withFilters(params, next)))}
             />
-            <OverTime figures={figures} measure={measure} marks={[]} params={params} />
+            <OverTime figures={figures} measure={measure} params={params} />
             <Breakdown key={figures.by} figures={figures} params={params} />
           </>
         )
