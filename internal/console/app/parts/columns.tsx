@@ -41,7 +41,7 @@ export function useColumns<C extends ColumnName & { readonly title: string }>(ta
       </fieldset>
     </Menu>
   )
-  return { shown, choice }
+  return { all: columns, shown, choice }
 }
 
 interface HeadProps extends Pick<Column<never>, 'name' | 'title' | 'about' | 'isNumber' | 'isSortable'> {

@@ -2,16 +2,18 @@ import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
 import { linkTo } from '../../../figures/address.js'
 import { filterParams } from '../../../figures/filters.js'
-import { spanLabel } from '../../../figures/period.js'
-import { changeShown, countShown, decimalShown, decimalsOf, priceShown, shareShown } from '../../../figures/shown.js'
-import { peopleShown, TRUST_PARTS } from '../../../figures/trust.js'
+import { countShown } from '../../../figures/shown.js'
+import { sortedRows, sortOf } from '../../../figures/sorting.js'
+import { TRUST_PARTS } from '../../../figures/trust.js'
 import { isNobodys, type UsageRow } from '../../../figures/usage.js'
 import { readUsage, type UsageQuestion, type UsageReport } from '../../api/usage.js'
+import { useAnswer } from '../../api/use-answer.js'
+import { ColumnHead, useColumns } from '../../parts/columns.js'
 import { DownloadCsv } from '../../parts/download-csv.js'
 import { Breakable } from '../../parts/name.js'
 import { Scroll } from '../../parts/scroll.js'
 import { SmallGroups } from '../../parts/small-groups.js'
-import { TrustBar } from '../../parts/trust-bar.js'
+import { nameColumn, type UsageColumn, usageColumns } from './columns.js'
 import { DIMENSIONS, labelShown } from './dimensions.js'
 import { Inside } from './inside.js'
 import type { OverviewFigures } from './load.js'
@@ -29,16 +31,18 @@ export function Breakdown({ figures, params }: BreakdownProps) {
   const [isWhole, setWhole] = useState(false)
   const [open, setOpen] = useState<string | undefined>()
   const { rows, scope, isCut } = figures.labels
-  const decimals = decimalsOf(rows.map((row) => row.cost_usd))
-  const listed = isWhole ? rows : rows.slice(0, SHOWN_AT_FIRST)
   const title = DIMENSIONS[by] ?? by
-  const before = scope.compared_with
-  const beforeLabel = before === undefined ? '' : spanLabel(Date.parse(before.from), Date.parse(before.to), zone)
+  const columns = useColumns('breakdown', usageColumns(figures.labels, zone))
   const question = questionOf(figures)
+  const sort = params.get('sort') ?? BY_COST
+  const name = nameColumn(by, title)
+  const sorted = useSorted(figures.labels, question, [name, ...columns.all], sort)
+  const listed = isWhole ? sorted : sorted.slice(0, SHOWN_AT_FIRST)
   return (
     <section aria-label={`By ${title}`} data-table-total={scope.total_cost_usd}>
       <div class="controls">
         <h2>By {title}</h2>
+        {columns.choice}
         <DownloadCsv name={`usage-by-${by}`} head={CSV_HEAD(by)} rows={() => csvRows(question, by)} />
       </div>
       <Suppressed report={figures.labels} />
@@ -46,26 +50,10 @@ export function Breakdown({ figures, params }: BreakdownProps) {
         <table class="figures">
           <thead>
             <tr>
-              <th scope="col">{title}</th>
-              <th scope="col" class="number">
-                people
-              </th>
-              <th scope="col" class="number">
-                calls
-              </th>
-              <th scope="col" class="number">
-                cost USD
-              </th>
-              <th scope="col" class="number">
-                of total
-              </th>
-              <th scope="col" class="number" title={`Change of the cost on ${beforeLabel}`}>
-                change
-              </th>
-              <th scope="col" class="number">
-                USD per 1k tokens
-              </th>
-              <th scope="col">trust</th>
+              <ColumnHead {...name} isSortable={true} sort={sort} />
+              {columns.shown.map((column) => (
+                <ColumnHead key={column.name} {...column} sort={sort} />
+              ))}
             </tr>
           </thead>
           <tbody>
@@ -78,14 +66,14 @@ export function Breakdown({ figures, params }: BreakdownProps) {
                     row={row}
                     scope={scope}
                     by={by}
-                    decimals={decimals}
+                    columns={columns.shown}
                     params={params}
                     isOpen={isOpen}
                     onOpen={() => setOpen(isOpen ? undefined : key)}
                   />
                   {isOpen && (
                     <tr class="inside">
-                      <td colSpan={8}>
+                      <td colSpan={columns.shown.length + 1}>
                         <Inside
                           row={row}
                           by={by}
@@ -113,12 +101,27 @@ export function Breakdown({ figures, params }: BreakdownProps) {
       )}
       {isCut && (
         <p class="notice">
-          The {countShown(rows.length)} most expensive of {countShown(scope.rows)} rows. The CSV has all of them, and
-          the total is of all of them.
+          The first {countShown(rows.length)} of {countShown(scope.rows)} rows in this order. The CSV has all of them,
+          and the total is of all of them.
         </p>
       )}
     </section>
   )
+}
+
+const BY_COST = '-cost_usd'
+
+type Sortable = Pick<UsageColumn, 'name' | 'sort' | 'sortValue'>
+
+/** The rows by one of the columns. Where the table has not all of them, the API sorts, if it can; till then they stay. */
+function useSorted(labels: UsageReport, question: UsageQuestion, columns: readonly Sortable[], sort: string) {
+  const { name, isDescending } = sortOf(sort)
+  const column = columns.find((each) => each.name === name)
+  const asked = { ...question, sort: `${isDescending ? '-' : ''}${column?.sort}` }
+  const isAsked = labels.isCut && sort !== BY_COST && column?.sort !== undefined
+  const answer = useAnswer(isAsked ? JSON.stringify(asked) : '', (signal) => readUsage(asked, signal))
+  if (isAsked) return answer.value?.rows ?? labels.rows
+  return column === undefined ? labels.rows : sortedRows(labels.rows, column.sortValue, isDescending)
 }
 
 const rowKey = (row: UsageRow, by: string): string => `${row.folded ? 'folded' : ''} ${row[by]}`
@@ -127,42 +130,27 @@ interface RowProps {
   readonly row: UsageRow
   readonly scope: UsageReport['scope']
   readonly by: string
-  readonly decimals: number
+  readonly columns: readonly UsageColumn[]
   readonly params: URLSearchParams
   readonly isOpen: boolean
   readonly onOpen: () => void
 }
 
-function Row({ row, scope, by, decimals, params, isOpen, onOpen }: RowProps) {
-  return (
-    <tr class={row.folded ? 'folded' : isNobodys(row, by) ? 'apart' : undefined}>
-      <th scope="row">
-        <Name row={row} scope={scope} by={by} params={params} isOpen={isOpen} onOpen={onOpen} />
-      </th>
-      <td class="number">{peopleShown(row, scope)}</td>
-      <td class="number">{countShown(row.calls)}</td>
-      <td class="number">
-        <Cost row={row} decimals={decimals} />
+const Row = ({ row, scope, by, columns, params, isOpen, onOpen }: RowProps) => (
+  <tr class={row.folded ? 'folded' : isNobodys(row, by) ? 'apart' : undefined}>
+    <th scope="row">
+      <Name row={row} scope={scope} by={by} params={params} isOpen={isOpen} onOpen={onOpen} />
+    </th>
+    {columns.map(({ name, isNumber, cell }) => (
+      <td key={name} class={isNumber === true ? 'number' : undefined}>
+        {cell(row)}
       </td>
-      <td class="number">{row.cost_share === null ? '–' : shareShown(row.cost_share)}</td>
-      <td class="number">{changeOf(row)}</td>
-      <td class="number">{row.cost_usd_per_1k_tokens === null ? '–' : priceShown(row.cost_usd_per_1k_tokens)}</td>
-      <td>
-        <TrustBar trust={row.cost_usd_by_trust} whole={row.cost_usd} />
-      </td>
-    </tr>
-  )
-}
-
-function Cost({ row, decimals }: Pick<RowProps, 'row' | 'decimals'>) {
-  const shown = decimalShown(row.cost_usd, decimals)
-  if (row.cost_usd === '0' && row.unpriced_calls > 0) return <>no price</>
-  if (!row.lower_bounds.includes('cost_usd')) return <>{shown}</>
-  return <span title="At least: some calls have no price">{shown.startsWith('<') ? '> 0' : `≥ ${shown}`}</span>
-}
+    ))}
+  </tr>
+)
 
 /** Unnamed calls and folded groups are not names: they say what they are. */
-function Name({ row, scope, by, params, isOpen, onOpen }: Omit<RowProps, 'decimals'>) {
+function Name({ row, scope, by, params, isOpen, onOpen }: Omit<RowProps, 'columns'>) {
   if (row.folded) return <SmallGroups groups={row.groups} least={scope.min_cohort} />
   if (isNobodys(row, by)) {
     return (
@@ -177,13 +165,6 @@ function Name({ row, scope, by, params, isOpen, onOpen }: Omit<RowProps, 'decima
       <Breakable>{labelShown(by, row[by])}</Breakable>
     </button>
   )
-}
-
-function changeOf({ compared, change_percent: percent }: UsageRow): string {
-  if (compared === 'new') return 'new'
-  if (compared === 'gone') return 'gone'
-  const cost = percent?.['cost_usd']
-  return cost === undefined || cost === null ? '–' : changeShown(cost)
 }
 
 /** Filters that select too few people were dropped, which the figures say. */
