@@ -50,6 +50,13 @@ const KINDS: ReadonlyMap<string, Series['kind']> = new Map([
   [FOLDED, 'folded'],
 ])
 
+/** Labels that have a name of their own, in the order of their rows. */
+export const namesOf = (rows: readonly UsageRow[], dimension: string): readonly string[] =>
+  rows.filter((row) => !row.folded && !isNobodys(row, dimension)).map((row) => labelOf(row, dimension))
+
+/** Empty: the calls do not state it. */
+const labelOf = (row: UsageRow, dimension: string): string => String(row[dimension] ?? '')
+
 type Amount = Quantity<Unit>
 const amountOf = (row: UsageRow, measure: Measure): Amount => parseSum(measureText(row, measure))
 
@@ -115,12 +122,12 @@ function partsOf(
     // What folds together over several intervals has the period's ends.
     if (Date.parse(cell.to) > (ends.get(fromMs) ?? 0)) continue
     const amount = amountOf(cell, measure)
-    const label = cell[dimension]
+    const label = labelOf(cell, dimension)
     const key = cell.folded
       ? FOLDED
       : isNobodys(cell, dimension)
         ? NOBODY
-        : typeof label === 'string' && keys.includes(label)
+        : keys.includes(label)
           ? label
           : amount < 0n
             ? REST_BELOW
@@ -168,14 +175,11 @@ export function foldedApart(
   const chart = series.find(({ kind }) => kind === 'folded')?.total ?? '0'
   const table = formatQuantity(sumOf(labels.filter(({ folded }) => folded).map((row) => amountOf(row, measure))))
   if (chart === table) return undefined
-  const inCells = new Map<unknown, Amount>()
+  const inCells = new Map<string, Amount>()
   for (const cell of cells.filter(({ folded }) => !folded)) {
-    const label = cell[dimension]
+    const label = labelOf(cell, dimension)
     inCells.set(label, plus(inCells.get(label) ?? zero(), amountOf(cell, measure)))
   }
-  const names = labels
-    .filter((row) => !row.folded && !isNobodys(row, dimension))
-    .filter((row) => (inCells.get(row[dimension]) ?? zero()) !== amountOf(row, measure))
-    .map((row) => String(row[dimension]))
-  return { chart, table, names }
+  const differing = labels.filter((row) => (inCells.get(labelOf(row, dimension)) ?? zero()) !== amountOf(row, measure))
+  return { chart, table, names: namesOf(differing, dimension) }
 }

@@ -155,7 +155,9 @@ export function Chart(props: ChartProps) {
 }
 
 const KEYS = 'The arrow keys choose a bar, with Shift several; Enter goes there.'
-const HINT = 'Click a bar to go there, or draw over several.'
+const HINT = matchMedia('(pointer: coarse)').matches
+  ? 'A tap on a bar reads it, another one goes there.'
+  : 'Click a bar to go there, or draw over several.'
 
 const markText = ({ kind, text }: Mark): string => `${MARK_WORDS[kind]}: ${text}`
 

@@ -27,9 +27,8 @@ export function usePick(slots: Slots, open: ((pick: Pick, series: string | undef
   const pick = pointed && pickOf(pointed)
   const end = (): void => setPointed(undefined)
   const openAll = (at: Pointed): void => {
-    if (open === undefined) return
     end()
-    open(pickOf(at), series.current)
+    open?.(pickOf(at), series.current)
     series.current = undefined
   }
   const slotOf = (event: PointerEvent): number => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { foldedApart, type Stack, stackOf } from '../../../../internal/console/figures/stack.js'
+import { foldedApart, namesOf, type Stack, stackOf } from '../../../../internal/console/figures/stack.js'
 import type { UsageRow } from '../../../../internal/console/figures/usage.js'
 import { formatQuantity, parseSum, sum } from '../../../../internal/units/quantity.js'
 
@@ -133,6 +133,13 @@ test('a service may have the name of what every object has', () => {
   })
 
   expect(kindsOf(stack)).toEqual([['named', '4']])
+})
+
+test('calls that state nothing are a name of their own: the empty one', () => {
+  const cells = [row(at(0), '4', { service: null })]
+
+  expect(namesOf(cells, 'service')).toEqual([''])
+  expect(kindsOf(stacked({ intervals: cells, cells, order: [''] }).stack)).toEqual([['named', '4']])
 })
 
 test('what is left of a total is folded elsewhere, or among the cells that were not loaded', () => {

@@ -52,7 +52,12 @@ export function Breakdown({ figures, params }: BreakdownProps) {
             <tr>
               <ColumnHead {...name} isSortable={true} sort={sort} />
               {columns.shown.map((column) => (
-                <ColumnHead key={column.name} {...column} sort={sort} />
+                <ColumnHead
+                  key={column.name}
+                  {...column}
+                  isSortable={!isCut || column.sort !== undefined}
+                  sort={sort}
+                />
               ))}
             </tr>
           </thead>

@@ -27,7 +27,8 @@ export interface OverviewFigures {
   readonly asOfMs: number
 }
 
-const CELL_PAGES_MAX = 3
+/** Those of a month of thirty services. */
+const CELL_PAGES_MAX = 5
 
 interface Asked {
   readonly period: Period

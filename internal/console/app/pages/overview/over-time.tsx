@@ -6,9 +6,17 @@ import { type Filter, fieldNamed, withFilters } from '../../../figures/filters.j
 import { intervalsOf } from '../../../figures/period.js'
 import { FORMS, formOf } from '../../../figures/plot.js'
 import { countShown, decimalShown, measureShown, shareShown, usdShown } from '../../../figures/shown.js'
-import { type Bar, type FoldedApart, foldedApart, REST_BELOW, type Series, stackOf } from '../../../figures/stack.js'
+import {
+  type Bar,
+  type FoldedApart,
+  foldedApart,
+  namesOf,
+  REST_BELOW,
+  type Series,
+  stackOf,
+} from '../../../figures/stack.js'
 import { fractionOf } from '../../../figures/trust.js'
-import { isNobodys, type Measure } from '../../../figures/usage.js'
+import type { Measure } from '../../../figures/usage.js'
 import { goTo, setParams } from '../../address/address.js'
 import { type Mark, readMarks } from '../../api/marks.js'
 import { useAnswer } from '../../api/use-answer.js'
@@ -127,7 +135,7 @@ function stacked(figures: OverviewFigures, measure: Measure) {
     startsMs: intervalsOf(period, zone),
     toMs: period.toMs,
     dimension: by,
-    order: labels.rows.filter((row) => !row.folded && !isNobodys(row, by)).map((row) => String(row[by])),
+    order: namesOf(labels.rows, by),
     measure,
   }
   const stack = stackOf(question)

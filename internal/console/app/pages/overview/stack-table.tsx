@@ -8,16 +8,16 @@ import type { OverviewFigures } from './load.js'
 
 interface StackTableProps {
   readonly stack: Stack
-  readonly figures: Pick<OverviewFigures, 'period' | 'zone' | 'by'>
+  readonly figures: Pick<OverviewFigures, 'period' | 'zone' | 'by' | 'areCellsCut'>
   readonly measure: Measure
   readonly nameOf: (series: Series) => string
   readonly unit: string
 }
 
-const NOT_KNOWN = 'among the small groups, if there is anything'
-
 /** The figures of a chart, to be read and to be taken along. */
-export function StackTable({ stack, figures: { period, zone, by }, measure, nameOf, unit }: StackTableProps) {
+export function StackTable({ stack, figures, measure, nameOf, unit }: StackTableProps) {
+  const { period, zone, by } = figures
+  const notKnown = `among the small groups${figures.areCellsCut ? ' or the others' : ''}, if there is anything`
   const decimals = measure === 'calls' ? 0 : decimalsOf(stack.bars.map(({ total }) => total))
   const isPartKnown = stack.bars.every(({ parts }) => !parts.includes(undefined))
   return (
@@ -64,7 +64,7 @@ export function StackTable({ stack, figures: { period, zone, by }, measure, name
                   <>
                     {bar.parts.map((part, at) => (
                       <td key={stack.series[at]?.key} class="number">
-                        {part === undefined ? <span title={NOT_KNOWN}>–</span> : decimalShown(part, decimals)}
+                        {part === undefined ? <span title={notKnown}>–</span> : decimalShown(part, decimals)}
                       </td>
                     ))}
                     <td class="number">{decimalShown(bar.total, decimals)}</td>
@@ -75,7 +75,7 @@ export function StackTable({ stack, figures: { period, zone, by }, measure, name
           </tbody>
         </table>
       </Scroll>
-      {!isPartKnown && <p class="muted">–: {NOT_KNOWN}.</p>}
+      {!isPartKnown && <p class="muted">–: {notKnown}.</p>}
     </details>
   )
 }
