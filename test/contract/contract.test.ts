@@ -177,6 +177,9 @@ const FITTED: Readonly<Record<string, (value: Json) => Json>> = {
   // Ids of rules, and times in their order.
   dryRunMappingRule: without('replaces'),
   applyMappingRules: without('to', 'rule'),
+  dryRunReattribution: without('to', 'principal', 'pool'),
+  reattribute: without('to', 'principal', 'pool'),
+  applyPrices: without('to'),
   dryRunUsageConvention: without('replaces'),
   applyUsageConventions: without('to'),
   // It would remove what others need.

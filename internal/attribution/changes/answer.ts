@@ -24,11 +24,16 @@ export interface Answer {
 export type EntryDraft = Pick<Answer, 'kind' | 'key'> & { readonly entry: AnswerEntry | null }
 
 /**
- * What lies between two directories is what an answer moves: with the entry as it is to be, and without the answer.
- * Absent: the copies as they are.
+ * An answer moves what comes out otherwise without it: with the entry as it was, and with none, since calls may also
+ * have been attributed before the entry was there. Undefined: the copies as they are.
  */
-export const sidesOf = (
+export function sidesOf(
   { kind, key, before, after }: Answer,
   isDryRun: boolean,
-): { readonly wanted?: EntryDraft; readonly other?: EntryDraft } =>
-  isDryRun ? { wanted: { kind, key, entry: after } } : { other: { kind, key, entry: before } }
+): { readonly wanted: EntryDraft | undefined; readonly others: readonly (EntryDraft | undefined)[] } {
+  const none = { kind, key, entry: null }
+  const isThere = before !== null && after !== null
+  return isDryRun
+    ? { wanted: { kind, key, entry: after }, others: [undefined, ...(isThere ? [none] : [])] }
+    : { wanted: undefined, others: [{ kind, key, entry: before }, ...(isThere ? [none] : [])] }
+}

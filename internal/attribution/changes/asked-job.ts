@@ -36,7 +36,7 @@ export function statedPeriod(body: { from: string; to?: string | null | undefine
 /** What the job is to do. */
 type Task = Pick<
   Parameters<typeof newJob>[0],
-  'mapping' | 'answer' | 'conventions' | 'prices_revision' | 'valued' | 'dry_run'
+  'mapping' | 'answer' | 'by_service' | 'directory_revision' | 'conventions' | 'prices_revision' | 'valued' | 'dry_run'
 >
 
 /** Starts a job and waits for a moment: most end at once. 200 when it has ended, 202 while it runs. */

@@ -181,15 +181,17 @@ export function ofMapping(
   return { changed: changed.filter((row) => decided.has(row) || follows(row)), unnamed }
 }
 
-/** Of a re-attribution, what another one has not the same of: what lies between the two moves it. */
-export function differing({ changed, unnamed }: Reattributed, other: Reattributed): Reattributed {
-  const others = new Map(other.changed.map((row) => [hexOf(row.id), row]))
+/** Of a re-attribution, what one of others has not the same of: what lies between them moves it. */
+export function differing({ changed, unnamed }: Reattributed, others: readonly Reattributed[]): Reattributed {
+  const rows = others.map((other) => new Map(other.changed.map((row) => [hexOf(row.id), row])))
   return {
-    changed: changed.filter((row) => {
-      const same = others.get(hexOf(row.id))
-      return same === undefined || isReattributed(same, row)
-    }),
-    unnamed: Math.max(0, unnamed - other.unnamed),
+    changed: changed.filter((row) =>
+      rows.some((of) => {
+        const same = of.get(hexOf(row.id))
+        return same === undefined || isReattributed(same, row)
+      }),
+    ),
+    unnamed: Math.max(0, ...others.map((other) => unnamed - other.unnamed)),
   }
 }
 

@@ -37,6 +37,8 @@ export interface ReattributionJob {
    * the bucket from a revision on, with a draft in place for a dry run.
    */
   readonly mapping?: { readonly rule?: string; readonly draft?: RuleDraft; readonly revision: number }
+  /** Moves are counted by service and owner, as those of jobs of mapping rules and of answers. */
+  readonly by_service?: true
   /** Only records that a change of an entry moves get new versions. */
   readonly answer?: Answer
   /** Of a job that undoes an answer: the id of the job that it undoes; of an answer: of the job that has undone it. */
@@ -108,6 +110,7 @@ export const newJob = (
     | 'service'
     | 'mapping'
     | 'answer'
+    | 'by_service'
     | 'undoes_answer'
     | 'conventions'
     | 'directory_revision'

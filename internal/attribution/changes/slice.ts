@@ -122,7 +122,7 @@ export async function prepareSlice(
       ? { changed: alreadyInserted, unnamed: 0 }
       : await recalculate(job, before, slice, atMs, deps)
   const tally = job.valued && plusTally(job.tally ?? NO_TALLY, tallyOf(before, result.changed, job.valued))
-  const byService = job.mapping !== undefined || job.answer !== undefined
+  const byService = job.mapping !== undefined || job.answer !== undefined || job.by_service === true
   const isCounted = byService || (job.dry_run === true && job.valued === undefined)
   const moves = isCounted ? plusMoves(job.moves ?? [], movesOf(before, result.changed, { byService })) : undefined
   const closed = closedBy(result.changed, before, job, atMs)
@@ -215,9 +215,12 @@ async function recalculate(
       validFromMs: atMs,
     })
   if (job.answer !== undefined) {
-    const { wanted, other } = sidesOf(job.answer, job.dry_run === true)
+    const { wanted, others } = sidesOf(job.answer, job.dry_run === true)
     const found = await attributed({ entry: wanted })
-    return found.changed.length === 0 ? found : differing(found, await attributed({ entry: other }))
+    if (found.changed.length === 0) return { changed: [], unnamed: 0 }
+    const without: Reattributed[] = []
+    for (const entry of others) without.push(await attributed({ entry }))
+    return differing(found, without)
   }
   const result = await attributed({ rule: job.mapping?.draft })
   // All are attributed again, since they are evidence for each other.

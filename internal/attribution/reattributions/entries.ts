@@ -31,12 +31,15 @@ export interface Named {
   readonly audited: (entry: AnswerEntry) => { readonly [member: string]: CanonicalValue | undefined }
 }
 
-/** The entry as it is and as it is to be. */
-export async function wantedOf(body: AnswerBody, tenantId: string, deps: EntriesDeps): Promise<Wanted | Problem> {
+/** The entry as it is and as it is to be; undefined: the body has none. */
+export async function wantedOf(
+  body: AnswerBody,
+  tenantId: string,
+  deps: EntriesDeps,
+): Promise<Wanted | Problem | undefined> {
   if (body.service != null) return ofDirectory(SERVICES, body.service, tenantId, deps)
   if (body.principal != null) return ofDirectory(PRINCIPALS, body.principal, tenantId, deps)
-  if (body.pool != null) return ofPools(body.pool, tenantId, deps)
-  throw new Error('the schema asks for one of them')
+  return body.pool == null ? undefined : ofPools(body.pool, tenantId, deps)
 }
 
 async function ofDirectory<K extends 'services' | 'principals', F extends C, C>(

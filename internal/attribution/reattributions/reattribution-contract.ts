@@ -23,14 +23,14 @@ export const answerBody = z
     pool: poolFields.nullish(),
   })
   .refine(
-    ({ service, principal, pool }) => [service, principal, pool].filter((each) => each != null).length === 1,
-    'must state one of service, principal and pool',
+    ({ service, principal, pool }) => [service, principal, pool].filter((each) => each != null).length <= 1,
+    'must state at most one of service, principal and pool',
   )
   .meta({
     id: 'NewReattribution',
     description:
       'An entry of the directory, or a cost pool, as it is to be. Of one that exists, omitted optional fields are ' +
-      'unchanged.',
+      'unchanged. Without one: all calls of the period are attributed again by what there is now.',
   })
 export type AnswerBody = z.infer<typeof answerBody>
 export const EXAMPLE_ANSWER: AnswerBody = {
@@ -159,8 +159,8 @@ export const DRY_RUN: Operation = {
   tag: TAG,
   summary: 'Show which calls of the past a change of an entry would move, before it is made',
   description:
-    'Nothing changes, and nothing is saved. Records of the period are attributed again with the entry and without ' +
-    'the change; those that come out differently are counted. Overridden and disputed records stay as they are.',
+    'Nothing changes, and nothing is saved. Records of the period are attributed again with the entry, without it, and ' +
+    'as it was; those that come out differently are counted. Overridden and disputed records stay as they are.',
   problems: [...problems],
   replies: replies('What would move.', true),
 }
@@ -168,10 +168,11 @@ export const DRY_RUN: Operation = {
 export const REATTRIBUTE: Operation = {
   id: 'reattribute',
   tag: TAG,
-  summary: 'Change an entry, and re-attribute the calls of the past that the change moves',
+  summary: 'Re-attribute calls of the past, together with a change of an entry or by what there is now',
   description:
     'The entry is stored as by its own routes. A job then attributes the records of the period again; those that the ' +
-    'change moves get a new version, at the same cost. Overridden and disputed records stay as they are.',
+    'change moves get a new version, at the same cost. Without an entry, all that come out differently do: after an ' +
+    'import, SCIM, or a training; that cannot be undone. Overridden and disputed records stay as they are.',
   problems: [...problems],
   replies: replies('What has moved.', false),
 }

@@ -122,6 +122,7 @@ async function dryRun(request: MutationRequest<AnswerBody>, deps: ReattributionR
   const period = statedPeriod(body, deps.clock())
   if ('code' in period) return period
   const wanted = await wantedOf(body, caller.tenantId, deps)
+  if (wanted === undefined) return runAskedJob(request, period, { ...byWhatIs(deps), dry_run: true }, shownJob, deps)
   if ('code' in wanted) return wanted
   const answer = { ...wanted, revision: revisionOf(wanted.kind, deps) }
   return runAskedJob(request, period, { answer, dry_run: true }, shownJob, deps)
@@ -136,9 +137,13 @@ async function make(request: MutationRequest<AnswerBody>, deps: ReattributionRou
   const id = newId('rea')
   // An attempt that crashed may have changed the entry already: its job knows what it was.
   const wanted = (await deps.jobs.read(id))?.answer ?? (await wantedOf(body, caller.tenantId, deps))
+  if (wanted === undefined) return runAskedJob(request, period, byWhatIs(deps), shownJob, deps)
   if ('code' in wanted) return wanted
   return answered({ id, ...period, wanted }, caller, deps)
 }
+
+const byWhatIs = ({ revision }: ReattributionRoutesDeps) =>
+  ({ by_service: true, directory_revision: revision() }) as const
 
 interface Answering {
   readonly id: string

@@ -211,12 +211,20 @@ describe('an answer', () => {
   })
 
   test('leaves what would also have changed without it', async () => {
-    const { prepare, services, job } = begin({ answer: answer('now', 'now') })
+    const { prepare, services, job } = begin({ answer: { ...answer('now', 'now'), after: null } })
 
     await (await prepare()).applyEffects('token')
 
     expect(services()).toEqual(['search'])
     expect(job()).toMatchObject({ seen: 1, changed: 0, moves: [] })
+  })
+
+  test('moves what was attributed before the entry was there, although the entry stays what it was', async () => {
+    const { prepare, services } = begin({ answer: answer('now', 'now') })
+
+    await (await prepare()).applyEffects('token')
+
+    expect(services()).toEqual(['search', 'now'])
   })
 
   test('is tried with the entry as it would be, and then writes nothing', async () => {

@@ -112,7 +112,6 @@ test('an attempt that is repeated after a crash finds what the entry was', async
 })
 
 test.each([
-  ['no entry', { from }, '422 VALIDATION_FAILED'],
   [
     'two entries',
     { from, service: { name: 'a', owner: 'b' }, pool: { name: 'c', owner: 'd', rules: [{ provider: 'e' }] } },
@@ -136,4 +135,14 @@ test('calls without a price are priced by a job that waits for the prices that w
   expect({ status, json }).toMatchObject({ status: 200, json: { cost_usd: '0', dry_run: false } })
   expect(await jobs.read(json.id)).toMatchObject({ valued: 'unpriced', prices_revision: 3 })
   expect((await ask('GET', `${PATH}/${json.id}`)).json).toEqual(json)
+})
+
+test('without an entry, all calls of the period are attributed again by the directory that there is', async () => {
+  const tried = await ask('POST', `${PATH}/dry-run`, { from })
+  const made = await ask('POST', PATH, { from })
+
+  expect([tried, made]).toMatchObject([{ json: { dry_run: true } }, { status: 200, json: { dry_run: false } }])
+  const job = await jobs.read(made.json.id)
+  expect(job).toMatchObject({ by_service: true, directory_revision: directory.revision() })
+  expect(job?.answer).toBeUndefined()
 })
