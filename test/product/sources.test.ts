@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
 import { litellmPayload } from '../internal/ingest/adapters/litellm-payload.js'
 import { type Ask, askAs } from '../support/ask.js'
+import { attributed } from '../support/attributed.js'
 import { recordings } from '../support/clients/recording.js'
 import { requestsOf } from '../support/clients/replay.js'
 import { CLI_MAIN } from '../support/instance.js'
@@ -116,6 +117,23 @@ test('names what to change at a sender that cannot state what is needed', async 
 
   expect(adviceOf('@traceloop/instrumentation-openai')).toContain('no_cache_counts')
   expect(adviceOf('com.anthropic.claude_code.events')).toContain('seat_or_api')
+})
+
+test('opens the call that was received last, whatever is attributed again', async () => {
+  const lastOfApi = async () =>
+    ((await sources()) as readonly (Source & { last_record: { id: string } | null })[]).find(
+      ({ intake }) => intake === 'api',
+    )?.last_record?.id
+  const first = await attributed(ask, { attributed_service: 'search' })
+  expect(await lastOfApi()).toBe(first.id)
+  const second = await attributed(ask, { attributed_service: 'search' })
+  expect(await lastOfApi()).toBe(second.id)
+
+  const given = { service: 'checkout', owner: 'team-shop', reason: 'It is theirs.' }
+  expect((await ask('POST', `/v1/attribution/${first.id}/override`, given)).status).toBeLessThan(300)
+  await expect.poll(async () => (await ask('GET', `/v1/attribution/${first.id}`)).json.service).toBe('checkout')
+
+  expect(await lastOfApi()).toBe(second.id)
 })
 
 test('is the tenant’s own', async () => {

@@ -47,6 +47,22 @@ export function heardBy(targets: readonly Target[], thresholds: readonly number[
 
 export const percents = (thresholds: readonly number[]): string => thresholds.map((each) => `${each} %`).join(', ')
 
+/** Events that somebody should hear of, besides those of budgets. */
+export const ALERTS = [
+  'anomaly.detected',
+  'price.missing',
+  'coverage.degraded',
+  'connector.health.changed',
+  'ingestion.backlog',
+  'capacity.warning',
+  'export.failed',
+  'export.schedule.late',
+] as const
+
+/** Addresses that an event reaches. */
+export const listeners = (webhooks: readonly Subscribed[], event: (typeof ALERTS)[number]): readonly string[] =>
+  webhooks.flatMap(({ url, events, status }) => (status === 'verified' && events.includes(event) ? url : []))
+
 type Attempt = Pick<DeliveryAttempt, 'outcome' | 'response_status' | 'reason' | 'latency_ms' | 'attempt'>
 
 /** Whether a target has got an event. @param attempt the newest one */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { deliveryShown, heardBy, targetsOf, unheard } from '../../../../internal/console/figures/targets.js'
+import { deliveryShown, heardBy, listeners, targetsOf, unheard } from '../../../../internal/console/figures/targets.js'
 
 const webhook = (id: string, events: readonly string[], status: 'pending' | 'verified' = 'verified') =>
   ({ id, url: `https://${id}.example.com`, events, status }) as Parameters<typeof targetsOf>[0][number]
@@ -26,6 +26,17 @@ test.each([
 
   expect(heardBy(targets, thresholds)).toBe(words)
   expect(unheard(targets, thresholds).length === 0).toBe(!words.includes('nobody'))
+})
+
+test('an alert is heard by those that subscribe to it, once they are verified', () => {
+  const all = [
+    webhook('one', ['anomaly.detected']),
+    webhook('two', ['anomaly.detected'], 'pending'),
+    webhook('three', [CROSSED]),
+  ]
+
+  expect(listeners(all, 'anomaly.detected')).toEqual(['https://one.example.com'])
+  expect(listeners(all, 'price.missing')).toEqual([])
 })
 
 test.each([

@@ -13,6 +13,7 @@ import { Inside, type Opening, Opens, openingOf } from '../../parts/opens.js'
 import { hasScope } from '../../session/session.js'
 import type { PageProps } from '../page-props.js'
 import { WEBHOOKS_PATH } from '../webhooks/endpoint.js'
+import { Alerts } from './alerts.js'
 import { BUDGETS_PATH, type Budget, callsOf } from './budget.js'
 import { Details } from './details.js'
 import { BudgetForm } from './form.js'
@@ -78,6 +79,7 @@ export function Page({ params, zone }: PageProps) {
           </Fragment>
         )}
       />
+      {webhooks !== undefined && <Alerts webhooks={webhooks} params={params} />}
       {isAdding && <BudgetForm budget={undefined} onClose={() => setAdding(false)} onSaved={list.answer.reload} />}
     </>
   )
