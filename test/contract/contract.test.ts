@@ -164,8 +164,8 @@ const FITTED: Readonly<Record<string, (value: Json) => Json>> = {
   updateSettings: (value) => few(withoutRegion(value)),
   updateUser: few,
   updateClient: few,
-  // Two ways to say one ceiling, and a name of the tz database.
-  createBudget: without('monthly_ceiling_usd', 'time_zone'),
+  // Two ways to say one ceiling, a name of the tz database, and ceilings of groups, which need some.
+  createBudget: without('monthly_ceiling_usd', 'time_zone', 'group_ceilings_usd'),
   updateBudget: few,
   assignUnknownName: forKnownService,
   createWebhook: atOurReceiver,

@@ -90,6 +90,7 @@ describe('budgets', () => {
       time_zone: 'UTC',
       ceiling_usd: '2500.50',
       monthly_ceiling_usd: '2500.50',
+      group_ceilings_usd: {},
       thresholds: [75, 100, 150],
       created_at: expect.stringMatching(/Z$/),
     })
@@ -124,6 +125,7 @@ describe('budgets', () => {
     { filter: { identity: 'ada' } },
     { name: '' },
     { period: 'week' },
+    { group_ceilings_usd: { 'team-a': '1' } },
   ])('%j is refused', async (stated) => {
     const answer = await ask('POST', '/api/v1/budgets', { name: 'B', monthly_ceiling_usd: '10', ...stated })
 

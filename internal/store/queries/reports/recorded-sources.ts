@@ -53,7 +53,7 @@ export async function recordedSources(
   const result = await store.query({
     query: `SELECT principal_shown, intake, instrumentation, toInt64(sum(calls)), toInt64(sum(merged)),
               toInt64(sum(unpriced)), toInt64(sum(without_service)), toInt64(sum(perhaps_twice)),
-              max((at, record)).2, toString(max((at, record)).1)
+              tupleElement(max((at, record)), 2), toString(tupleElement(max((at, record)), 1))
             FROM (
               ${current(
                 `${PRINCIPAL}, toString(intake) AS intake, toString(instrumentation) AS instrumentation,

@@ -2,7 +2,6 @@ import type { Source } from 'attribution-service/sdk/api'
 import { linkTo } from '../../../figures/address.js'
 import { whyPassedOver } from '../../../figures/coverage.js'
 import { countShown } from '../../../figures/shown.js'
-import type { Key } from '../../api/keys.js'
 import type { List } from '../../api/use-list.js'
 import { Ago } from '../../parts/instant.js'
 import { ListSection } from '../../parts/list-section.js'
@@ -24,13 +23,13 @@ const HEAD = [
 interface ReceivedProps {
   readonly sources: List<Source>
   /** Those that the person may see: others show by their ids. */
-  readonly keys: readonly Key[]
+  readonly credentials: readonly { readonly id: string; readonly name: string }[]
   readonly params: URLSearchParams
 }
 
 /** What each credential and sender sent, what became of it, and what to change there. */
-export function Received({ sources, keys, params }: ReceivedProps) {
-  const names = new Map(keys.map(({ id, name }) => [id, name]))
+export function Received({ sources, credentials, params }: ReceivedProps) {
+  const names = new Map(credentials.map(({ id, name }) => [id, name]))
   return (
     <ListSection
       title="What arrives"
