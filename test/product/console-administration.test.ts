@@ -310,12 +310,15 @@ describe('the directory', () => {
     await goWithin(page, '/console/directory?list=file')
     const lines = ['identities,a,team-b,,', 'identities,ada@example.com,team-b,,', 'services,,team-c,,']
     await page.setInputFiles('input[type=file]', fileOf(lines))
-    await page.check('input[name=allow_removals]')
     await page.click('button:has-text("See what would change")')
     await page.waitForSelector('[role=status]:has-text("1 added, 1 changed")')
     const shown = () => page.textContent('section[aria-label=Import]')
     await expect.poll(shown).toMatch(/1 added, 1 changed, \d removed, 1 refused/)
     await expect.poll(shown).toMatch(/refusedservices.*line 4/)
+    await expect.poll(shown).toContain('owner team-a → team-b')
+    expect(await page.isDisabled('button:has-text("Make these")')).toBe(true)
+    await page.locator('.notice:has-text("removes more than a tenth")').waitFor()
+    await page.check('input[name=allow_removals]')
     expect((await ask('GET', '/api/v1/directory/identities?name=ada@example.com')).json.data).toEqual([])
     expect(await layoutFaults(page)).toEqual([])
 

@@ -70,6 +70,11 @@ test('a file is tried, imported and exported again; a later one removes what it 
   expect((await put(await exported.text())).json).toMatchObject({ adds: 0, changes: 0, removals: 0, unchanged: 4 })
 
   const fewer = 'kind,name,owner\nidentities,ada@example.com,team-search\n'
+  expect((await put(fewer, 'dry_run=true')).json).toMatchObject({
+    changed: [{ name: 'ada@example.com', fields: [{ field: 'owner', before: 'team-shop', after: 'team-search' }] }],
+    removals: 1,
+    needs_allow_removals: true,
+  })
   const refused = await put(fewer)
   expect(refusalOf(refused)).toEqual([409, 'CONFLICT'])
   expect(refused.json.detail).toContain('remove 1 of 2')

@@ -11,8 +11,6 @@ export const IMPORT_PATH = '/api/v1/directory/import'
 export const IMPORTS_PATH = '/api/v1/directory/imports'
 export const EXPORT_PATH = '/api/v1/directory/export'
 export const FILE_BYTES_MAX = 16 * 1024 * 1024
-/** Removals that need `allow_removals`: above this part of what is there. */
-export const REMOVED_PART_MAX = 0.1
 
 const place = {
   line: z.int().nullable().meta({ description: 'Of a CSV file, from 1.' }),
@@ -39,7 +37,19 @@ const report = {
   refused: z.array(z.object({ kind: z.enum(DIRECTORY_KINDS).nullable(), ...place, reason: z.string() })),
 }
 
-const dryRun = z.object({ dry_run: z.literal(true), ...report }).meta({ id: 'DirectoryDryRun' })
+const fieldChange = z.object({ field: z.string(), before: z.string(), after: z.string() })
+const dryRun = z
+  .object({
+    dry_run: z.literal(true),
+    ...report,
+    changed: z.array(
+      change.extend({
+        fields: z.array(fieldChange).meta({ description: 'What differs, as in a CSV file; empty: not stated.' }),
+      }),
+    ),
+    needs_allow_removals: z.boolean().meta({ description: 'Whether the import is refused without `allow_removals`.' }),
+  })
+  .meta({ id: 'DirectoryDryRun' })
 const job = z
   .object({
     id: idOf('dim'),

@@ -23,9 +23,8 @@ import {
   IMPORT_DIRECTORY,
   IMPORT_PATH,
   IMPORTS_PATH,
-  REMOVED_PART_MAX,
 } from './directory-file-contract.js'
-import { type ImportJob, reportOf, withConflicts } from './directory-file-job.js'
+import { dryRunOf, type ImportJob, isLargeRemoval, reportOf, withConflicts } from './directory-file-job.js'
 import { type Plan, planImport } from './plan-directory-file.js'
 import { type ReadFile, readCsvFile, readJsonFile } from './read-directory-file.js'
 import { type AllEntries, csvFile, jsonFile } from './write-directory-file.js'
@@ -162,12 +161,12 @@ async function run(
     keepsMissing,
     pause,
   })
-  const report = reportOf(plan, deps.idsOf(tenantId))
-  if (isDryRun) return { reply: { status: 200, body: { dry_run: true, ...report }, changes: audited(plan, true) } }
+  const ids = deps.idsOf(tenantId)
+  if (isDryRun) return { reply: { status: 200, body: dryRunOf(plan, ids), changes: audited(plan, true) } }
   const refusal = refusalOfRemovals(plan, allowsRemovals, caller, nowMs)
   if (refusal !== undefined) return refusal
 
-  const id = randomId('dim', deps.idsOf(tenantId))
+  const id = randomId('dim', ids)
   const job: ImportJob = {
     id,
     tenant_id: tenantId,
@@ -176,7 +175,7 @@ async function run(
     created_at: new Date(nowMs).toISOString(),
     renewed_at_ms: nowMs,
     applied: 0,
-    report,
+    report: reportOf(plan, ids),
   }
   await deps.imports.createOnce(id, job)
   const rest = carryOut(job, plan, deps)
@@ -186,16 +185,11 @@ async function run(
   return { reply: { status: 202, ...reply, body: shown(job, nowMs) }, rest }
 }
 
-/** More removals than a directory changes by in a day are more likely a file that lacks something. */
-function refusalOfRemovals(
-  { removals, there }: Plan,
-  allowsRemovals: boolean,
-  caller: Caller,
-  nowMs: number,
-): Problem | undefined {
+function refusalOfRemovals(plan: Plan, allowsRemovals: boolean, caller: Caller, nowMs: number): Problem | undefined {
+  const { removals, there } = plan
   if (removals.length === 0) return undefined
   if (needsNewSignIn(caller, nowMs)) return STEP_UP
-  if (allowsRemovals || removals.length <= there * REMOVED_PART_MAX) return undefined
+  if (allowsRemovals || !isLargeRemoval(plan)) return undefined
   return problem(
     'CONFLICT',
     `The file would remove ${removals.length} of ${there} entries. Send it with allow_removals=true if that is ` +

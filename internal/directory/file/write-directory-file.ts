@@ -75,7 +75,8 @@ function lineOf<K extends DirectoryKind>(kind: K, entry: EntriesOf[K]): string {
   return COLUMNS.map((column) => csvField(neutralised(cellOf(stated(column))))).join(',')
 }
 
-function cellOf(value: unknown): string {
+/** A value as a cell of a CSV file. */
+export function cellOf(value: unknown): string {
   if (value === undefined) return ''
   if (typeof value === 'string') return value
   if (!Array.isArray(value)) return String(value)

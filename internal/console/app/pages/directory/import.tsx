@@ -1,4 +1,4 @@
-import type { DirectoryImport } from 'attribution-service/sdk/api'
+import type { DirectoryDryRun, DirectoryImport } from 'attribution-service/sdk/api'
 import { useState } from 'preact/hooks'
 import { countShown } from '../../../figures/shown.js'
 import { askText } from '../../api/ask.js'
@@ -9,33 +9,15 @@ import { Form } from '../../parts/form.js'
 import { Name } from '../../parts/name.js'
 import { Table } from '../../parts/table.js'
 import { useDoing } from '../../parts/use-doing.js'
+import { type Actors, useActors, Who } from '../../parts/who.js'
 
-interface Line {
-  readonly kind: string | null
-  readonly line: number | null
-  readonly pointer: string | null
-  readonly name?: string
-  readonly reason?: string
-}
-
-interface Report {
-  readonly adds: number
-  readonly changes: number
-  readonly removals: number
-  readonly refusals: number
-  readonly unchanged: number
-  readonly added: readonly Line[]
-  readonly changed: readonly Line[]
-  readonly removed: readonly Line[]
-  readonly refused: readonly Line[]
-}
-
+type Report = DirectoryDryRun
 type Import = DirectoryImport
 
 /** A file that was tried, and what it would do. */
 interface Tried {
   readonly file: { readonly type: string; readonly text: string }
-  readonly query: Readonly<Record<string, string>>
+  readonly keepsMissing: boolean
   readonly report: Report
 }
 
@@ -45,19 +27,22 @@ const PATH = '/api/v1/directory/import'
 export function ImportFile() {
   const [tried, setTried] = useState<Tried | undefined>()
   const [made, setMade] = useState<Import | undefined>()
+  const [isAllowed, setAllowed] = useState(false)
   const { doing, outcome, isBusy } = useDoing()
   const look = async (fields: FormData): Promise<void> => {
     const chosen = fields.get('file')
     if (!(chosen instanceof File) || chosen.size === 0) throw new Error('Choose a file that is not empty.')
     const file = { type: chosen.name.endsWith('.json') ? 'application/json' : 'text/csv', text: await chosen.text() }
-    const query = Object.fromEntries(FLAGS.map((flag) => [flag, String(fields.has(flag))]))
+    const keepsMissing = fields.has('keep_missing')
     setMade(undefined)
-    const report = await changeByFile<Report>(`${PATH}?${new URLSearchParams({ ...query, dry_run: 'true' })}`, file)
-    setTried({ file, query, report })
+    setAllowed(false)
+    const report = await changeByFile<Report>(`${PATH}?dry_run=true&keep_missing=${keepsMissing}`, file)
+    setTried({ file, keepsMissing, report })
   }
-  const make = ({ file, query }: Tried) =>
+  const make = ({ file, keepsMissing }: Tried) =>
     doing(async () => {
-      const first = await changeByFile<Import>(`${PATH}?${new URLSearchParams(query)}`, file)
+      const query = `keep_missing=${keepsMissing}&allow_removals=${isAllowed}`
+      const first = await changeByFile<Import>(`${PATH}?${query}`, file)
       const path = `/api/v1/directory/imports/${first.id}`
       const last = await followed(first, ({ status }) => status !== 'running', path, setMade)
       if (last.status === 'interrupted') throw new Error('It was interrupted: import the file again.')
@@ -88,17 +73,33 @@ export function ImportFile() {
           </span>
           <input type="file" name="file" accept=".csv,.json" required onChange={() => setTried(undefined)} />
         </label>
-        <Check label="Keep what the file does not name" name="keep_missing" />
-        <Check label="Allow it to remove more than a tenth of what is there" name="allow_removals" />
+        <Check label={KEEP} name="keep_missing" />
       </Form>
       {tried !== undefined && (
         <>
           <ReportShown report={tried.report} />
+          {tried.report.needs_allow_removals && (
+            <div class="notice">
+              <p>
+                The file removes more than a tenth of what is there: it may lack something. Either look again with “
+                {KEEP}”, or:
+              </p>
+              <label class="check">
+                <input
+                  type="checkbox"
+                  name="allow_removals"
+                  checked={isAllowed}
+                  onChange={({ currentTarget }) => setAllowed(currentTarget.checked)}
+                />
+                Allow it to remove these {countShown(tried.report.removals)} entries
+              </label>
+            </div>
+          )}
           <p class="actions">
             <button
               type="button"
               class="primary"
-              disabled={isBusy || changesOf(tried.report) === 0}
+              disabled={isBusy || changesOf(tried.report) === 0 || (tried.report.needs_allow_removals && !isAllowed)}
               onClick={() => void make(tried)}
             >
               Make these {countShown(changesOf(tried.report))} changes
@@ -116,15 +117,27 @@ export function ImportFile() {
   )
 }
 
-const FLAGS = ['keep_missing', 'allow_removals'] as const
+const KEEP = 'Keep what the file does not name'
 
-const changesOf = ({ adds, changes, removals }: Report): number => adds + changes + removals
+const changesOf = ({ adds, changes, removals }: Pick<Report, 'adds' | 'changes' | 'removals'>): number =>
+  adds + changes + removals
 
-const HEAD = ['what', 'kind', 'name', 'where in the file']
+const HEAD = ['what', 'kind', 'name', 'before → after', 'where in the file']
+
+/** A line of a report: an entry, or a line of the file that is none. */
+interface Line {
+  readonly kind: string | null
+  readonly line: number | null
+  readonly pointer: string | null
+  readonly name?: string
+  readonly reason?: string
+  readonly fields?: Report['changed'][number]['fields']
+}
 const LISTED_MAX = 100
 
 function ReportShown({ report }: { readonly report: Report }) {
-  const lines = [
+  const actors = useActors()
+  const lines: readonly (Line & { readonly what: string })[] = [
     ...report.refused.map((line) => ({ what: 'refused', ...line })),
     ...report.removed.map((line) => ({ what: 'removed', ...line })),
     ...report.changed.map((line) => ({ what: 'changed', ...line })),
@@ -146,7 +159,14 @@ function ReportShown({ report }: { readonly report: Report }) {
             <tr key={at}>
               <td>{line.what}</td>
               <td>{line.kind ?? ''}</td>
-              <td class="wide">{line.name === undefined ? line.reason : <Name>{line.name}</Name>}</td>
+              <td class="wide">
+                <Entry line={line} actors={actors} />
+              </td>
+              <td class="wide">
+                {line.fields?.map((field) => (
+                  <Difference key={field.field} {...field} />
+                ))}
+              </td>
               <td>{line.line === null ? (line.pointer ?? '–') : `line ${countShown(line.line)}`}</td>
             </tr>
           ))}
@@ -155,4 +175,17 @@ function ReportShown({ report }: { readonly report: Report }) {
       {all > LISTED_MAX && <p class="muted">and {countShown(all - LISTED_MAX)} more</p>}
     </>
   )
+}
+
+const Difference = ({ field, before, after }: NonNullable<Line['fields']>[number]) => (
+  <div>
+    <span class="muted">{field.replaceAll('_', ' ')}</span> <Name>{before === '' ? 'none' : before}</Name> →{' '}
+    <Name>{after === '' ? 'none' : after}</Name>
+  </div>
+)
+
+/** Credentials are listed by their ids, and people know their names. */
+function Entry({ line: { kind, name, reason }, actors }: { readonly line: Line; readonly actors: Actors }) {
+  if (name === undefined) return <>{reason}</>
+  return kind === 'principals' ? <Who id={name} actors={actors} /> : <Name>{name}</Name>
 }
