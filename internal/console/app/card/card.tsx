@@ -7,6 +7,7 @@ import { Confidence } from '../parts/confidence.js'
 import { Instant } from '../parts/instant.js'
 import { Id, Name, Whose } from '../parts/name.js'
 import { Shown } from '../parts/states.js'
+import { useActors, Who } from '../parts/who.js'
 import { Actions } from './actions.js'
 import { CostLines } from './cost-lines.js'
 import type { Alternative, Band, ComparedWith, Explained, Explanation, FootprintDetails } from './record.js'
@@ -204,6 +205,7 @@ function range({ value, basis, outer_min: min, outer_max: max }: Band, kind: 'en
 /** What was valid before, and what replaced it. */
 function History({ record, zone }: { readonly record: Explained; readonly zone: string }) {
   const { history } = record.explanation
+  const actors = useActors()
   if (history.length === 0) return null
   return (
     <>
@@ -215,7 +217,8 @@ function History({ record, zone }: { readonly record: Explained; readonly zone: 
               <Instant ms={Date.parse(from)} zone={zone} /> {wordOf(state)}: <Whose service={service} owner={owner} />
               <span class="muted">
                 {' '}
-                until <Instant ms={Date.parse(to)} zone={zone} />, {wordOf(end.change)} by {end.actor}
+                until <Instant ms={Date.parse(to)} zone={zone} />, {wordOf(end.change)} by{' '}
+                <Who id={end.actor} actors={actors} />
               </span>
             </li>
           ))}

@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact'
+import { linkTo } from '../../figures/address.js'
 import { scopeShown } from '../../figures/words.js'
+import { useAddress } from '../address/address.js'
 import { type ApiProblem, isPassing } from '../api/ask.js'
 import type { Answer } from '../api/use-answer.js'
 
@@ -20,6 +22,8 @@ export const Failed = ({
 }: WhatProps & { readonly problem: ApiProblem; readonly retry: () => void; readonly isShown?: boolean }) =>
   problem.code === 'INSUFFICIENT_SCOPE' ? (
     <NotAllowed scope={problem.missing ?? 'another scope'} title={capitalized(what)} />
+  ) : problem.code === 'INVALID_FILTER' ? (
+    <NoSuchQuestion what={what} problem={problem} />
   ) : (
     <section class="state" role="alert">
       <h2>{capitalized(what)} could not be read</h2>
@@ -38,6 +42,24 @@ export const Failed = ({
       )}
     </section>
   )
+
+/** An address that somebody wrote or that is of another tenant: what was asked in the API's words is beside the point. */
+function NoSuchQuestion({ what, problem }: WhatProps & { readonly problem: ApiProblem }) {
+  const { page, params } = useAddress()
+  return (
+    <section class="state" role="alert">
+      <h2>{capitalized(what)} cannot be asked for so</h2>
+      <p>Something in the address of this page is not known here: a filter, an order, or a day.</p>
+      <p>
+        <a href={linkTo(page, params)}>Begin without it</a>
+      </p>
+      <details>
+        <summary class="muted">What the service says</summary>
+        <p>{problem.message}</p>
+      </details>
+    </section>
+  )
+}
 
 interface NotAllowedProps {
   readonly scope: string

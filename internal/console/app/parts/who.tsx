@@ -14,12 +14,27 @@ const LISTS = ['/api/v1/users', '/api/v1/clients', '/api/v1/api-keys']
 
 export type Actors = ReadonlyMap<string, string>
 
+/** Many cards and pages ask for the same names. */
+const KEPT_MS = 60_000
+let known: { readonly untilMs: number; readonly actors: Promise<Actors> } | undefined
+
+function readActors(): Promise<Actors> {
+  if (known === undefined || Date.now() > known.untilMs) {
+    const lists = Promise.all(LISTS.map((path) => ask<Listed>(`${path}?limit=200`)))
+    const actors = lists.then(
+      (all) => new Map(all.flatMap(({ data }) => data.map(({ id, name, username }) => [id, username ?? name ?? id]))),
+    )
+    known = { untilMs: Date.now() + KEPT_MS, actors }
+    actors.catch(() => {
+      known = undefined
+    })
+  }
+  return known.actors
+}
+
 /** Names by id: the newest of each kind. Empty until they are known, and for those who may not read them. */
 export function useActors(): Actors {
-  const { value } = useAnswer(hasScope('admin:config') ? 'actors' : '', async (signal) => {
-    const lists = await Promise.all(LISTS.map((path) => ask<Listed>(`${path}?limit=200`, { signal })))
-    return new Map(lists.flatMap(({ data }) => data.map(({ id, name, username }) => [id, username ?? name ?? id])))
-  })
+  const { value } = useAnswer(hasScope('admin:config') ? 'actors' : '', readActors)
   return value ?? NONE
 }
 

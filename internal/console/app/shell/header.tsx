@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { linkTo } from '../../figures/address.js'
 import { DEFAULT_PERIOD, daysOf, PRESETS, periodOf } from '../../figures/period.js'
+import { scopeShown } from '../../figures/words.js'
 import { setParams } from '../address/address.js'
 import { ask } from '../api/ask.js'
 import { useAnswer } from '../api/use-answer.js'
@@ -172,8 +173,14 @@ function Person({ children }: { readonly children: ComponentChildren }) {
   return (
     <Menu summary={<MenuTitle>{named.value?.username ?? 'signed in'}</MenuTitle>}>
       {children}
-      <p class="muted">{userId}</p>
-      <p>{currentTokens()?.scopes.join(', ')}</p>
+      <p class="muted">May see or change:</p>
+      <ul class="may">
+        {currentTokens()?.scopes.map((scope) => (
+          <li key={scope} title={scope}>
+            {scopeShown(scope) ?? scope}
+          </li>
+        ))}
+      </ul>
       <button type="button" onClick={() => void signOut()}>
         Sign out
       </button>

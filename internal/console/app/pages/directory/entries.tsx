@@ -8,6 +8,7 @@ import { textOf } from '../../parts/form.js'
 import { FormDialog } from '../../parts/form-dialog.js'
 import { ListSection } from '../../parts/list-section.js'
 import { Name } from '../../parts/name.js'
+import { type Actors, useActors, Who } from '../../parts/who.js'
 
 /** A collection of the directory: what its entries show, and how one is stated. */
 export interface Kind<T extends { readonly id: string }> {
@@ -32,6 +33,7 @@ export function Entries<T extends { readonly id: string }>({ kind }: { readonly 
   const contains = useAddress().params.get('find') ?? ''
   const list = useList<T>(kind.path, contains === '' ? {} : { contains })
   const [open, setOpen] = useState<Open<T> | undefined>()
+  const actors = useActors()
   return (
     <>
       <ListSection
@@ -52,7 +54,7 @@ export function Entries<T extends { readonly id: string }>({ kind }: { readonly 
         row={(entry) => (
           <tr key={entry.id}>
             <th scope="row">
-              <Name>{kind.nameOf(entry)}</Name>
+              {isOfActors(kind) ? <Who id={kind.nameOf(entry)} actors={actors} /> : <Name>{kind.nameOf(entry)}</Name>}
             </th>
             {kind.cells(entry).map((cell, at) => (
               <td key={at} class="wide">
@@ -71,7 +73,13 @@ export function Entries<T extends { readonly id: string }>({ kind }: { readonly 
         )}
       />
       {open !== undefined && (
-        <EntryDialog kind={kind} open={open} onClose={() => setOpen(undefined)} onChanged={list.answer.reload} />
+        <EntryDialog
+          kind={kind}
+          actors={actors}
+          open={open}
+          onClose={() => setOpen(undefined)}
+          onChanged={list.answer.reload}
+        />
       )}
     </>
   )
@@ -92,14 +100,24 @@ const Find = ({ text }: { readonly text: string }) => (
   </label>
 )
 
+/** Whether entries of a kind have the id of a credential for a name. */
+const isOfActors = ({ named }: Pick<Kind<{ readonly id: string }>, 'named'>): boolean => named === 'principal_id'
+
 interface EntryDialogProps<T extends { readonly id: string }> {
   readonly kind: Kind<T>
+  readonly actors: Actors
   readonly open: Open<T>
   readonly onClose: () => void
   readonly onChanged: () => void
 }
 
-function EntryDialog<T extends { readonly id: string }>({ kind, open, onClose, onChanged }: EntryDialogProps<T>) {
+function EntryDialog<T extends { readonly id: string }>({
+  kind,
+  actors,
+  open,
+  onClose,
+  onChanged,
+}: EntryDialogProps<T>) {
   const entry = open.what === 'add' ? undefined : open.entry
   const send = async (fields: FormData): Promise<void> => {
     if (open.what === 'add') {
@@ -111,7 +129,8 @@ function EntryDialog<T extends { readonly id: string }>({ kind, open, onClose, o
     }
     onChanged()
   }
-  const name = entry === undefined ? '' : kind.nameOf(entry)
+  const named = entry === undefined ? '' : kind.nameOf(entry)
+  const name = actors.get(named) ?? named
   const [title, verb] = {
     add: [`Add ${kind.one}`, 'Add it'],
     change: [`Change ${name}`, 'Change it'],

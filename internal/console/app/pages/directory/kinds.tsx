@@ -10,6 +10,7 @@ import { wordOf } from '../../../figures/words.js'
 import { Check, Choice, Field } from '../../parts/field.js'
 import { textOf } from '../../parts/form.js'
 import { Name } from '../../parts/name.js'
+import { useActors } from '../../parts/who.js'
 import type { Kind } from './entries.js'
 
 /** The four collections of the directory. */
@@ -111,12 +112,18 @@ export const PRINCIPALS: Kind<Principal> = {
   ],
   Fields: ({ entry }) => (
     <>
-      {entry === undefined && <Field label="Id" name="name" required placeholder="key_…" />}
+      {entry === undefined && <Credential />}
       <Field label="Service" name="service" required defaultValue={entry?.service} />
       <Check label="Only this service uses it" name="exclusive" defaultChecked={entry?.exclusive === true} />
     </>
   ),
   bodyOf: (fields) => ({ service: textOf(fields, 'service'), exclusive: fields.has('exclusive') }),
+}
+
+/** Credentials are known by their names, and stated by their ids. */
+function Credential() {
+  const actors = useActors()
+  return <Choice label="Credential" name="name" choices={Object.fromEntries(actors)} />
 }
 
 type Source = DirectorySource
