@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { launchChromium, openConsole, signInByPassword } from '../support/chromium.js'
 import { freeze, thaw } from '../support/freeze.js'
 import { launchService, type RunningService } from '../support/service.js'
 
@@ -78,4 +79,22 @@ test('a broker that stands still is said by changes and readiness', async () => 
     thaw(service.pid('nats'))
   }
   await untilReady(true)
+})
+
+test('the console says that the store stands still, since when, and that calls are kept', async () => {
+  await untilReady(true)
+  const browser = await launchChromium()
+  const { page } = await openConsole(browser)
+  await signInByPassword(page, service)
+  const line = page.locator('.outage')
+  await freeze(service.pid('store'))
+  try {
+    await line.waitFor({ timeout: SAID_MS_MAX })
+
+    expect(await line.textContent()).toMatch(/store of calls does not answer since .* New calls are taken and kept/)
+  } finally {
+    thaw(service.pid('store'))
+  }
+  await expect.poll(() => line.count()).toBe(0)
+  await browser.close()
 })

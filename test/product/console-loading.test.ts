@@ -2,8 +2,17 @@ import type { Browser, Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { askAs } from '../support/ask.js'
 import { attributedAll } from '../support/attributed.js'
-import { type ConsolePage, launchChromium, layoutFaults, openConsole, signInByPassword } from '../support/chromium.js'
+import {
+  accessibilityFaults,
+  type ConsolePage,
+  goWithin,
+  launchChromium,
+  layoutFaults,
+  openConsole,
+  signInByPassword,
+} from '../support/chromium.js'
 import { newTenantOfProduct } from '../support/product.js'
+import type { Instance } from '../support/service.js'
 
 /** What the console shows while figures are on their way, and while a part of the service does not answer. */
 
@@ -12,10 +21,11 @@ const REPORTS = /\/v1\/reports\//
 let browser: Browser
 let console: ConsolePage
 let page: Page
+let service: Instance
 
 beforeAll(async () => {
   browser = await launchChromium()
-  const service = await newTenantOfProduct()
+  service = await newTenantOfProduct()
   await attributedAll(
     askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key }),
     Array.from({ length: 6 }, (_, i) => ({
@@ -33,6 +43,8 @@ beforeAll(async () => {
 })
 
 afterAll(() => browser.close())
+
+const layoutWidth = (of: Page): Promise<number> => of.evaluate('document.documentElement.scrollWidth')
 
 test('figures of the question before are dimmed as soon as another is asked, and until it is answered', async () => {
   const opacity = (of = '.shown > section') =>
@@ -70,6 +82,59 @@ test('a stopped store is said on every page within two seconds, with since when 
   expect(await layoutFaults(page)).toEqual([])
   await page.unroute('**/readyz*')
   await expect.poll(() => line.count()).toBe(0)
+})
+
+test('an address with something unknown says so in plain words, and how to begin without it', async () => {
+  await goWithin(page, '/console?by=colour')
+  await page.locator('.notice:has-text("called “colour”")').waitFor()
+  await page.waitForSelector('[data-total]')
+
+  await goWithin(page, '/console?filter[tags.colour][eq]=red')
+  const failed = page.locator('[role=alert]')
+  await failed.waitFor()
+  expect(await failed.locator('h2, h2 + p').allTextContents()).not.toContain(expect.stringMatching(/group_by|filter\[/))
+  expect(await accessibilityFaults(page)).toEqual([])
+  await failed.locator('a').click()
+  await page.waitForSelector('[data-total]')
+})
+
+test('a tap shows what a mouse shows at rest, until the next one', async () => {
+  const { page: phone, context } = await openConsole(browser, 'UTC', {
+    hasTouch: true,
+    viewport: { width: 390, height: 844 },
+  })
+  await signInByPassword(phone, service)
+  const change = phone.locator('th[title]').first()
+  await change.waitFor()
+  await change.scrollIntoViewIfNeeded()
+  await change.tap()
+  await phone.locator('.tip').waitFor()
+
+  expect(await phone.textContent('.tip')).toBe(await change.getAttribute('title'))
+  expect(await layoutWidth(phone)).toBeLessThanOrEqual(390)
+  await phone.locator('h2').first().tap()
+  await expect.poll(() => phone.locator('.tip').count()).toBe(0)
+  await context.close()
+})
+
+test('on paper there is the name of the page and its figures, and nothing that can be clicked', async () => {
+  await goWithin(page, '/console')
+  await page.waitForSelector('[data-total]')
+  await page.emulateMedia({ media: 'print' })
+
+  expect(await page.locator('h1').isVisible()).toBe(true)
+  expect(await page.locator('[data-total]').isVisible()).toBe(true)
+  for (const gone of ['header.top', '.add-filter', 'button:has-text("CSV")']) {
+    expect(await page.locator(gone).first().isVisible(), gone).toBe(false)
+  }
+  await page.emulateMedia({ media: 'screen' })
+})
+
+test('tables are as wide as a wide screen', async () => {
+  await page.setViewportSize({ width: 1_920, height: 1_080 })
+  const width = async () => (await page.locator('table.figures').first().boundingBox())?.width
+
+  await expect.poll(width).toBeGreaterThan(1_800)
 })
 
 test('no page logged an error', () => {

@@ -1,7 +1,7 @@
 /** A real browser for the tests of the console. */
 import { fileURLToPath } from 'node:url'
 import axe from 'axe-core'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { ensureChromium } from '../../deploy/setup/chromium.mjs'
 import type { Instance } from './service.js'
 
@@ -30,8 +30,10 @@ export interface ConsolePage {
 export async function openConsole(
   browser: Browser,
   timezoneId = 'UTC',
+  more: BrowserContextOptions = {},
 ): Promise<ConsolePage & { context: BrowserContext }> {
-  const context = await browser.newContext({ timezoneId, locale: 'en-US', viewport: { width: 1_280, height: 900 } })
+  const viewport = { width: 1_280, height: 900 }
+  const context = await browser.newContext({ timezoneId, locale: 'en-US', viewport, ...more })
   context.setDefaultTimeout(WAITING_MS_MAX)
   const page = await context.newPage()
   const faults: string[] = []

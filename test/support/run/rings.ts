@@ -103,6 +103,7 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/product/console-budgets.test.ts':
     'a page of budgets that shows a crossing late, or a test as heard that was not',
   'test/product/console-sources-prices.test.ts': 'pages of sources, prices and models that show or do something wrong',
+  'test/product/console-places.test.ts': 'a tag, setting, pool or schedule that the console changes wrongly',
   'test/product/console-corrections.test.ts': 'a correction in the console that changes other records than it showed',
   'test/own-instance/traces.test.ts':
     'a record that late evidence of its trace does not correct, beside kills and overrides',
