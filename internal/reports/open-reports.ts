@@ -7,6 +7,7 @@ import { hasClosedIn, readAnswer, readStaged, stageAnswer } from '../store/queri
 import { isFlat, readFlatAnswer } from '../store/queries/reports/flat-answer.js'
 import { countHoldingFilters } from '../store/queries/reports/holding-filters.js'
 import { PRICED_BASES } from '../valuation/cost/unit-prices.js'
+import { changesRoute } from './changes-routes.js'
 import type { Prices } from './priced-figures.js'
 import type { ReportReads } from './report.js'
 import { type ReportRoutesDeps, reportRoutes } from './report-routes.js'
@@ -52,5 +53,6 @@ export function openReports(deps: OpenReportsDeps): OpenReports {
     ...deps.prices,
     pricedKinds: (of, signal) => findPricedKinds(store, of, PRICED_BASES, signal),
   }
-  return { routes: reportRoutes({ ...deps, reads, inTurn, prices }), close: () => store.close() }
+  const all: ReportRoutesDeps = { ...deps, reads, inTurn, prices }
+  return { routes: [...reportRoutes(all), changesRoute(all)], close: () => store.close() }
 }

@@ -5,6 +5,7 @@ import { type Repricing, repricingOf } from '../valuation/cost/reprice.js'
 import type { TenantPrices } from '../valuation/cost/tenant-prices.js'
 import { pricesInCost } from '../valuation/cost/unit-prices.js'
 import type { ReportQuestion } from './question.js'
+import { spanOf } from './report-period.js'
 
 /** The figures of a report that depend on prices. */
 
@@ -28,14 +29,14 @@ export const repricing = (
 }
 
 export async function pricedFiguresOf(
-  { extras, period, previous }: ReportQuestion,
+  question: ReportQuestion,
   tenantId: string,
   repriced: Repricing | undefined,
   { pricedKinds }: Prices,
   signal: AbortSignal,
 ): Promise<PricedFigures> {
-  const kinds = extras.includes('cost_parts')
-    ? await pricedKinds({ tenantId, ...period, fromMs: previous?.fromMs ?? period.fromMs }, signal)
+  const kinds = question.extras.includes('cost_parts')
+    ? await pricedKinds({ tenantId, ...spanOf(question) }, signal)
     : []
   const parts = costPartFigures(
     kinds.flatMap(({ details, ...kind }) => {

@@ -32,7 +32,7 @@ export interface ReportQuestion {
   readonly interval: Interval | undefined
   readonly zone: string
   readonly period: Period
-  /** The period with which this one is compared; undefined: none. */
+  /** The period with which this one is compared, before or after it; undefined: none. */
   readonly previous: Period | undefined
   /** In the order of the query. */
   readonly filters: readonly Condition<GroupField>[]
@@ -65,6 +65,8 @@ const PARAMETERS = [
   'as_of',
   'sort',
   'compare',
+  'compare_from',
+  'compare_to',
   'limit',
   'cursor',
 ] as const
@@ -112,13 +114,9 @@ export function readReport(
   if (values.as_of !== undefined && !isReadable(asOfMs, nowMs)) return refused('/as_of', AS_OF)
   const period = readPeriod(values, parsed.value, zone, nowMs)
   if ('pointer' in period) return refused(period.pointer, period.detail)
-  if (values.compare !== undefined && values.compare !== 'previous') {
-    return refused('/compare', 'compare must be previous.')
-  }
-  const isComparing = values.compare !== undefined
-  const previous = isComparing ? previousPeriod(period, interval, zone) : undefined
-  if (isComparing && previous === undefined) return refused('/compare', CUT)
-  const sort = readSort(kind, values.sort, groupBy, interval, isComparing)
+  const previous = readCompared(values, period, interval, zone)
+  if (previous !== undefined && 'pointer' in previous) return refused(previous.pointer, previous.detail)
+  const sort = readSort(kind, values.sort, groupBy, interval, previous !== undefined)
   if ('pointer' in sort) return refused(sort.pointer, sort.detail)
 
   // Their order decides which of them are dropped first.
@@ -133,7 +131,8 @@ export function readReport(
     values.as_of,
     values.sort,
     figures.isAllocating,
-    isComparing,
+    previous !== undefined,
+    ...[values.compare_from, values.compare_to].filter((edge) => edge !== undefined),
     ...figures.extras,
     ...(values.reprice_as === undefined ? [] : [values.reprice_as]),
     ...asked,
@@ -235,11 +234,44 @@ function readPeriod(
   const begins = edges.to.length === 0 ? defaults.fromMs : defaultStart(zone, toMs)
   const fromMs = edges.from.length === 0 ? begins : Math.max(...edges.from)
   if (fromMs >= toMs) return { pointer: '/from', detail: 'from must be before to.' }
-  if (toMs - fromMs > DAYS_MAX * DAY_MS)
-    return { pointer: '/from', detail: `The period must not exceed ${DAYS_MAX} days.` }
+  if (toMs - fromMs > DAYS_MAX * DAY_MS) return { pointer: '/from', detail: TOO_LONG }
   return { fromMs, toMs }
 }
 
+/** The period before, or the one that is stated in its place. */
+function readCompared(
+  { compare, compare_from: from, compare_to: to }: { readonly [name in (typeof PARAMETERS)[number]]?: string },
+  period: Period,
+  interval: Interval | undefined,
+  zone: string,
+): Period | Refusal | undefined {
+  if (compare !== undefined && compare !== 'previous') {
+    return { pointer: '/compare', detail: 'compare must be previous.' }
+  }
+  if (from === undefined && to === undefined) {
+    if (compare === undefined) return undefined
+    return previousPeriod(period, interval, zone) ?? { pointer: '/compare', detail: CUT }
+  }
+  if (compare !== undefined || from === undefined || to === undefined || interval !== undefined) {
+    return { pointer: '/compare_from', detail: BOTH }
+  }
+  const [fromMs, toMs] = [readEdge(from, zone), readEdge(to, zone)]
+  if (fromMs === undefined || toMs === undefined) {
+    return {
+      pointer: fromMs === undefined ? '/compare_from' : '/compare_to',
+      detail: `compare_from and compare_to: ${EDGE}`,
+    }
+  }
+  if (fromMs >= toMs) return { pointer: '/compare_from', detail: 'compare_from must be before compare_to.' }
+  if (toMs - fromMs > DAYS_MAX * DAY_MS) return { pointer: '/compare_from', detail: TOO_LONG }
+  if (fromMs < period.toMs && toMs > period.fromMs) return { pointer: '/compare_from', detail: OVERLAP }
+  return { fromMs, toMs }
+}
+
+const TOO_LONG = `The period must not exceed ${DAYS_MAX} days.`
+const BOTH = 'compare_from and compare_to must be stated together, without compare and without interval.'
+// The change would be that of the calls in which they differ, however few people these are of.
+const OVERLAP = 'The periods that are compared must not overlap.'
 const AS_OF = 'as_of must be the as_of of a report that was answered within the last hour.'
 const UNSPREAD = 'allocate spreads neither the parts of costs nor costs at the prices of another model.'
 const CUT = 'With compare=previous and an interval, from and to must be where an interval starts, in the time zone.'

@@ -47,10 +47,10 @@ export const TIMES: Parameters = {
 }
 
 /** The filters that reports support. */
-const FILTERS: Parameters = filterParameters(withTagPattern(REPORT_FIELDS))
+export const FILTERS: Parameters = filterParameters(withTagPattern(REPORT_FIELDS))
 
 /** So that several reports show the same calls. */
-const AS_OF: Parameters = {
+export const AS_OF: Parameters = {
   as_of: z
     .string()
     .optional()
@@ -92,6 +92,23 @@ const sort = (kind: ReportKind): Parameters => ({
     }),
 })
 
+/** Any period to compare with, in place of the one before. */
+export const COMPARED_PERIOD: Parameters = {
+  compare_from: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'Start of a period to compare with in place of the one before, in the form of `from`, together with ' +
+        '`compare_to`. The periods must not overlap. Not with an interval.',
+      examples: ['2025-11-01'],
+    }),
+  compare_to: z
+    .string()
+    .optional()
+    .meta({ description: 'End of the period to compare with, exclusive.', examples: ['2025-12-01'] }),
+}
+
 const COMPARE: Parameters = {
   compare: z
     .enum(['previous'])
@@ -103,6 +120,7 @@ const COMPARE: Parameters = {
         'many days, or quarters of an hour. With an interval it is the interval before the row, and `from` and ' +
         '`to` must be where an interval starts. Rows that had calls only before are added, with figures of 0.',
     }),
+  ...COMPARED_PERIOD,
 }
 
 const rowBase = {
@@ -272,7 +290,7 @@ const usageRow = z
 
 const adoptionRow = z.object({ ...rowBase, calls: count(), ...compared('adoption') }).meta({ id: 'AdoptionRow' })
 
-const groupField = z.union([z.enum(DIMENSION_NAMES), z.string().regex(/^tags\./)])
+export const groupField = z.union([z.enum(DIMENSION_NAMES), z.string().regex(/^tags\./)])
 
 const filter = z.object({
   field: groupField,

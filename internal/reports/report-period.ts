@@ -94,6 +94,18 @@ function intervalBefore(ms: number, interval: Interval, zone: string): number | 
   return date.getUTCDate() === 1 ? startOfMonth(date, -1, zone) : undefined
 }
 
+/** From the start of the earlier to the end of the later of a period and the one that it is compared with. */
+export const spanOf = ({
+  period,
+  previous = period,
+}: {
+  readonly period: Period
+  readonly previous: Period | undefined
+}): Period => ({
+  fromMs: Math.min(period.fromMs, previous.fromMs),
+  toMs: Math.max(period.toMs, previous.toMs),
+})
+
 const isStartOfDay = (ms: number, zone: string): boolean => startOfDay(dayOf(zone, ms), zone) === ms
 const dayStart = (dayMs: number, zone: string): number => Math.max(0, startOfDay(dayMs, zone))
 const startOfMonth = (date: Date, add: number, zone: string): number =>

@@ -133,19 +133,12 @@ async function answer(
   const asked = after === undefined ? read : shape.read(exchange.query, snapshotMs, dimensions)
   if (!asked.ok) return exchange.replyProblem(asked.problem)
   const { question } = asked
-  const cohortMin = deps.cohortMin(tenantId)
   const repriced = repricing(question, tenantId, deps.prices, clock())
   if (question.repriceAs !== undefined && repriced === undefined) return exchange.replyProblem(NOT_PRICED)
   const months = await weighedMonths(question, tenantId, reads, signal)
-  // Adoption is a figure about people.
-  const costObjects = question.kind === 'adoption' ? undefined : deps.costObjectsOf(tenantId)
-  const cohortScope: CohortScope = costObjects === undefined ? 'all' : 'people'
-  const personalTags = dimensions.filter(({ personal }) => personal).map(({ key }) => tagFieldOf(key))
+  const { cohortScope, ...cohorts } = cohortsOf(question, tenantId, dimensions, deps)
   const of = {
-    ...{ tenantId, snapshotMs, personalTags, cohortMin, months },
-    notPeople: deps.notPeople(tenantId),
-    credentialNames: deps.credentialNames(tenantId),
-    ...(costObjects !== undefined && { costObjects }),
+    ...{ tenantId, snapshotMs, months, ...cohorts },
     pricedFigures: await pricedFiguresOf(question, tenantId, repriced, deps.prices, signal),
   }
 
@@ -158,7 +151,13 @@ async function answer(
   if (answered === undefined) return exchange.replyProblem(TOO_MANY_QUERIES)
   if (answered.value === undefined) return exchange.replyProblem(EXPIRED)
   const { totals, filtersApplied, next } = answered.value
-  const by: ShownBy = { question, totals, cohortMin, cohortScope, isParent: filtersApplied < question.filters.length }
+  const by: ShownBy = {
+    question,
+    totals,
+    cohortMin: of.cohortMin,
+    cohortScope,
+    isParent: filtersApplied < question.filters.length,
+  }
   exchange.replyJson('200 OK', {
     ...suppressionOf(question, filtersApplied),
     data: shape.show(answered.value, by),
@@ -169,6 +168,26 @@ async function answer(
     },
     report: shape.scope(question, answered.value, { months, snapshotMs, repriced, cohortMin, cohortScope }),
   })
+}
+
+/** By whom people are counted in a tenant's reports, and what folds. */
+export function cohortsOf(
+  { kind }: Pick<ReportQuestion, 'kind'>,
+  tenantId: string,
+  dimensions: readonly Dimension[],
+  deps: Pick<ReportRoutesDeps, 'cohortMin' | 'costObjectsOf' | 'credentialNames' | 'notPeople'>,
+) {
+  // Adoption is a figure about people.
+  const costObjects = kind === 'adoption' ? undefined : deps.costObjectsOf(tenantId)
+  const cohortScope: CohortScope = costObjects === undefined ? 'all' : 'people'
+  return {
+    cohortScope,
+    cohortMin: deps.cohortMin(tenantId),
+    personalTags: dimensions.filter(({ personal }) => personal).map(({ key }) => tagFieldOf(key)),
+    notPeople: deps.notPeople(tenantId),
+    credentialNames: deps.credentialNames(tenantId),
+    ...(costObjects !== undefined && { costObjects }),
+  }
 }
 
 const keyOf = ({ answer: name, row, filtersApplied }: Position): readonly string[] => [
@@ -187,7 +206,7 @@ const EXPIRED_DETAIL = 'The answer that this cursor continues has expired: reque
 const EXPIRED = problem('INVALID_CURSOR', EXPIRED_DETAIL, { errors: [{ pointer: '/cursor', detail: EXPIRED_DETAIL }] })
 
 /** The first member of an answer whose filters do not all hold. */
-function suppressionOf({ filters }: ReportQuestion, filtersApplied: number) {
+export function suppressionOf({ filters }: ReportQuestion, filtersApplied: number) {
   if (filtersApplied === filters.length) return {}
   const shown = (some: ReportQuestion['filters']) =>
     some.map(({ field, operator, values }) => ({ field, operator, values }))

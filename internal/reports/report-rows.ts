@@ -158,14 +158,14 @@ const CONFIDENCE_STEPS = 10_000n
 const textOf = (value: Decimal | null): string | null => (value === null ? null : decimalText(value))
 
 /** Whether the row is the calls that have no service, or no owner: a group of its own, unlike a folded row. */
-function isUnattributed(row: AnswerRow, groupBy: readonly GroupField[]): boolean {
+export function isUnattributed(row: AnswerRow, groupBy: readonly GroupField[]): boolean {
   const { calls, default_pool_calls: inDefaultPool, unattributed_calls: unattributed } = row.figures
   const isAll = (count: string): boolean => calls !== '0' && count === calls
   const has = (name: GroupField): boolean => groupBy.includes(name)
   return !row.isFolded && ((has('service') && isAll(inDefaultPool)) || (has('owner') && isAll(unattributed)))
 }
 
-const labelsOf = (row: AnswerRow, groupBy: readonly GroupField[]): Readonly<Record<string, string | null>> =>
+export const labelsOf = (row: AnswerRow, groupBy: readonly GroupField[]): Readonly<Record<string, string | null>> =>
   Object.fromEntries(
     groupBy.map((name, i) => [name, (isTagField(name) ? row.labels[i] || null : row.labels[i]) ?? null]),
   )

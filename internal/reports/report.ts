@@ -6,7 +6,7 @@ import { EXTRA_FIGURES, FIGURE_NAMES, type FigureName } from '../store/queries/r
 import type { CostObjectNames, ReportScope } from '../store/queries/reports/groups.js'
 import type { PricedFigures } from '../store/queries/reports/priced-figures.js'
 import type { ReportQuestion } from './question.js'
-import { monthsOf, type Period } from './report-period.js'
+import { monthsOf, type Period, spanOf } from './report-period.js'
 
 /** The reads that a report needs. */
 export interface ReportReads {
@@ -70,13 +70,16 @@ export const weighedMonths = (
   signal: AbortSignal,
 ): Promise<WeighedMonth[]> =>
   Promise.all(
-    (isAllocating ? monthsOf({ ...period, fromMs: previous?.fromMs ?? period.fromMs }, zone) : []).map(
+    (isAllocating ? distinct([period, ...(previous ? [previous] : [])].flatMap((of) => monthsOf(of, zone))) : []).map(
       async (month) => ({
         ...month,
         spreadBy: await reads.weights(tenantId, month.toMs, signal),
       }),
     ),
   )
+
+const distinct = (months: readonly Period[]): Period[] =>
+  [...new Map(months.map((month) => [month.fromMs, month])).values()].sort((one, other) => one.fromMs - other.fromMs)
 
 export interface ReportPage extends AnswerPage {
   /** How many of the filters hold; the others were dropped. */
@@ -101,8 +104,8 @@ export async function firstPage(
   reads: ReportReads,
   signal: AbortSignal,
 ): Promise<ReportPage> {
-  const { period, previous, groupBy } = question
-  const hasClosed = await reads.hasClosed({ ...period, fromMs: previous?.fromMs ?? period.fromMs, ...of }, signal)
+  const { groupBy } = question
+  const hasClosed = await reads.hasClosed({ ...spanOf(question), ...of }, signal)
   const holding = (asked: AnswerScope): Promise<number> =>
     reads.holdingFilters(asked.scope, groupBy, of.cohortMin, signal)
   const applied = await holding(queryOf(question, of, question.filters.length, hasClosed))
@@ -171,7 +174,12 @@ async function stagedPage(
   return { ...page, filtersApplied, next: end < page.totals.rows ? { answer, row: end, filtersApplied } : undefined }
 }
 
-const queryOf = (question: ReportQuestion, of: ReportOf, filtersApplied: number, hasClosed: boolean): ReportQuery => {
+export const queryOf = (
+  question: ReportQuestion,
+  of: ReportOf,
+  filtersApplied: number,
+  hasClosed: boolean,
+): ReportQuery => {
   const scopeOf = (period: Period): AnswerScope => ({
     scope: {
       tenantId: of.tenantId,

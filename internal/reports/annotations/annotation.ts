@@ -7,12 +7,14 @@ import { parseInstant } from '../../units/instant.js'
 /** Annotations per tenant. */
 export const ANNOTATIONS_MAX = 10_000
 const TEXT_BYTES_MAX = 500
-const LINK_BYTES_MAX = 1_000
+const LINK_LENGTH_MAX = 1_000
 
 /** People open it from the console: nothing but a page. */
 const link = () =>
-  plainText(LINK_BYTES_MAX)
-    .regex(/^https?:\/\/[^ /][^ ]*$/, 'must be an http or https address')
+  z
+    .string()
+    .max(LINK_LENGTH_MAX)
+    .regex(/^https?:\/\/[!-~]+$/, 'must be an http or https address')
     .meta({ description: 'Of a page that says more, such as the release.' })
 
 const service = () => name().meta({ description: 'The service that it concerns.' })

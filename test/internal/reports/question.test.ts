@@ -43,3 +43,27 @@ test('declared tags are groups, filters and a sort, in any case of their key; ot
     ])
   }
 })
+
+test.each([
+  ['compare=previous&compare_from=2026-09-01&compare_to=2026-10-01', 'together, without compare'],
+  ['compare_from=2026-09-01', 'must be stated together'],
+  ['compare_from=2026-09-01&compare_to=2026-10-01&interval=day', 'without interval'],
+  ['compare_from=2026-10-01&compare_to=2026-09-01', 'must be before'],
+  ['compare_from=2026-11-30&compare_to=2026-12-02', 'must not overlap'],
+  ['compare_from=yesterday&compare_to=2026-12-02', 'must be days'],
+])('a period to compare with is refused where it cannot be compared: %s', (query, reason) => {
+  const read = readReport('usage', `from=2026-11-01&to=2026-12-01&${query}`, NOW_MS)
+
+  expect(read.ok ? 'taken' : read.problem.detail).toContain(reason)
+})
+
+test('a period to compare with may be before or after, and as long as it likes', () => {
+  for (const [from, to] of [
+    ['2025-11-01', '2026-11-01'],
+    ['2026-12-01', '2026-12-02'],
+  ] as const) {
+    const read = readReport('usage', `from=2026-11-01&to=2026-12-01&compare_from=${from}&compare_to=${to}`, NOW_MS)
+
+    expect(read).toMatchObject({ question: { previous: { fromMs: Date.parse(from), toMs: Date.parse(to) } } })
+  }
+})

@@ -44,7 +44,15 @@ export interface ReportQuery extends AnswerScope {
 /**
  * By time, a label, a figure or the number of people; by a quotient of two figures; by how much one of these changed.
  */
-export type SortKey = ValueKey | { readonly kind: 'change'; readonly of: ValueKey; readonly isPercent: boolean }
+export type SortKey =
+  | ValueKey
+  | {
+      readonly kind: 'change'
+      readonly of: ValueKey
+      readonly isPercent: boolean
+      /** By its size alone. Default: false. */
+      readonly isAbsolute?: true
+    }
 export type ValueKey =
   | { readonly kind: 'start' }
   | { readonly kind: 'people' }
@@ -285,12 +293,12 @@ function valueSql(key: ValueKey, { groupBy }: Grouping, of: 'now' | 'before'): s
   }
 }
 
-function changeSql({ of, isPercent }: Extract<SortKey, { kind: 'change' }>, grouping: Grouping): string {
+function changeSql({ of, isPercent, isAbsolute }: Extract<SortKey, { kind: 'change' }>, grouping: Grouping): string {
   const [now, before] = [valueSql(of, grouping, 'now'), valueSql(of, grouping, 'before')]
   // The numbers of people have no sign.
   const change = of.kind === 'people' ? `toInt64(${now}) - toInt64(${before})` : `${now} - ${before}`
   const value = isPercent ? `toFloat64(${change}) / nullIf(toFloat64(${before}), 0)` : change
-  return `if(${COMPARED_COLUMN} = 'not_shown', NULL, ${value})`
+  return `if(${COMPARED_COLUMN} = 'not_shown', NULL, ${isAbsolute ? `abs(${value})` : value})`
 }
 
 function pageOf(rows: readonly WireRow[], query: ReportQuery): AnswerPage {
