@@ -166,7 +166,13 @@ async function answer(
       limit,
       has_more: next !== undefined,
     },
-    report: shape.scope(question, answered.value, { months, snapshotMs, repriced, cohortMin, cohortScope }),
+    report: shape.scope(question, answered.value, {
+      months,
+      snapshotMs,
+      repriced,
+      cohortMin: of.cohortMin,
+      cohortScope,
+    }),
   })
 }
 

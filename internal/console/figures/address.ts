@@ -36,7 +36,7 @@ export function setTenant(tenant: string): void {
 }
 
 /** Parameters that hold on every page. */
-const SHARED = ['period', 'zone'] as const
+const SHARED = ['period', 'zone', 'compare'] as const
 
 /** Brackets and commas stay readable: these are the API's own filter names. */
 export function addressOf(page: string, params: URLSearchParams): string {

@@ -6,13 +6,16 @@ export interface Mark {
   readonly atMs: number
   readonly kind: 'annotation' | 'anomaly' | 'budget' | 'price book'
   readonly text: string
+  /** Of an annotation, which can be removed. */
+  readonly id?: string
   /** Of a page of the console, or, of an annotation, elsewhere. */
   readonly href?: string
 }
 
 const linked = (href: string | undefined) => (href === undefined ? {} : { href })
 
-export const markOfAnnotation = ({ at, text, link, service }: Annotation): Mark => ({
+export const markOfAnnotation = ({ id, at, text, link, service }: Annotation): Mark => ({
+  id,
   atMs: Date.parse(at),
   kind: 'annotation',
   text: service === null || text.toLowerCase().includes(service.toLowerCase()) ? text : `${service}: ${text}`,

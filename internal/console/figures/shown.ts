@@ -62,6 +62,12 @@ const magnitude = (text: string): bigint => {
   return steps < 0n ? -steps : steps
 }
 
+/** A change: with its sign, also of a rise. */
+export function signedShown(text: string, decimals: number): string {
+  const shown = decimalShown(text, decimals)
+  return /^\d/.test(shown) && /[1-9]/.test(shown) ? `+${shown}` : shown
+}
+
 /** A sum of money without its currency: 48,213.07, or 0.0031 where cents would show nothing. */
 export const usdShown = (text: string): string => decimalShown(text, decimalsOf([text]))
 

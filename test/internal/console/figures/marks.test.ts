@@ -14,6 +14,7 @@ test('an annotation says of which service it is, once, and opens its own link', 
 
   expect(markOfAnnotation({ ...note, text: 'release 4.2' }).text).toBe('checkout: release 4.2')
   expect(markOfAnnotation({ ...note, text: 'Checkout 4.2', link: 'https://git.example.com/4.2' })).toEqual({
+    id: 'ann_1',
     atMs,
     kind: 'annotation',
     text: 'Checkout 4.2',

@@ -185,13 +185,13 @@ function Suppressed({ report: { suppressed, scope } }: { readonly report: UsageR
 }
 
 /** The same report again, for the CSV: of the same period, as of the same instant. */
-const questionOf = ({ labels: { scope }, by, zone, filters }: OverviewFigures): UsageQuestion => ({
+const questionOf = ({ labels: { scope }, comparison, by, zone, filters }: OverviewFigures): UsageQuestion => ({
   from: scope.from,
   to: scope.to,
   as_of: scope.as_of,
   time_zone: zone,
   group_by: by,
-  compare: 'previous',
+  ...comparison,
   sort: '-cost_usd',
   ...filterParams(filters),
 })

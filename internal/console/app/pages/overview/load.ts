@@ -9,6 +9,8 @@ import { readNewest } from '../../api/use-newest.js'
 export interface OverviewFigures {
   /** What was asked: while another question is on its way, these figures still belong to this one. */
   readonly period: Period
+  /** With what, as parameters of a report. */
+  readonly comparison: Readonly<Record<string, string>>
   readonly zone: string
   readonly by: string
   readonly filters: readonly Filter[]
@@ -32,6 +34,7 @@ const CELL_PAGES_MAX = 5
 
 interface Asked {
   readonly period: Period
+  readonly comparison: OverviewFigures['comparison']
   readonly stated: string
   readonly zone: string
   readonly by: string
@@ -61,7 +64,7 @@ export async function loadOverview(asked: Asked, signal: AbortSignal): Promise<O
 const AS_OF_AGE_MS_MAX = 50 * 60 * 1_000
 
 async function readReports(
-  { period, stated, zone, by, filters }: Asked,
+  { period, comparison, stated, zone, by, filters }: Asked,
   asOf: string | undefined,
   signal: AbortSignal,
 ): Promise<OverviewFigures> {
@@ -73,19 +76,16 @@ async function readReports(
     ...(asOf !== undefined && { as_of: asOf }),
     ...filterParams(filters),
   }
-  const asking = readUsage(
-    { ...span, group_by: 'export_eligibility', compare: 'previous', include_notional: 'true' },
-    signal,
-  )
+  const asking = readUsage({ ...span, ...comparison, group_by: 'export_eligibility', include_notional: 'true' }, signal)
   const question = asOf === undefined ? { ...span, as_of: (await asking).scope.as_of } : span
   const [charging, labels, intervals, cells] = await Promise.all([
     asking,
-    readUsage({ ...question, group_by: by, compare: 'previous', sort: '-cost_usd' }, signal),
+    readUsage({ ...question, ...comparison, group_by: by, sort: '-cost_usd' }, signal),
     readUsage({ ...question, interval }, signal),
     readCells({ ...question, interval, group_by: by }, by, signal),
   ])
   const asOfMs = Date.parse(charging.scope.as_of)
-  return { period, stated, zone, by, filters, charging, labels, intervals, ...cells, asOfMs }
+  return { period, comparison, stated, zone, by, filters, charging, labels, intervals, ...cells, asOfMs }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { DIMENSIONS as REPORT_FIELDS } from '../../../../filters/report-dimensions.js'
 import { addressOf } from '../../../figures/address.js'
+import { comparisonParams } from '../../../figures/comparison.js'
 import { filtersOf, unheldFilters, withFilters } from '../../../figures/filters.js'
 import { DEFAULT_PERIOD, periodOf } from '../../../figures/period.js'
 import { MEASURES, type Measure } from '../../../figures/usage.js'
@@ -11,6 +12,7 @@ import { useNewest } from '../../api/use-newest.js'
 import { useTags } from '../../api/use-tags.js'
 import { Filters } from '../../parts/filters.js'
 import { Name } from '../../parts/name.js'
+import { onDemand } from '../../parts/on-demand.js'
 import { Shown } from '../../parts/states.js'
 import type { PageProps } from '../page-props.js'
 import { Breakdown } from './breakdown.js'
@@ -40,11 +42,14 @@ export function Page({ params, zone }: PageProps) {
   const nowMs = Math.floor(Date.now() / QUARTER_MS) * QUARTER_MS
   const named = params.get('period') ?? DEFAULT_PERIOD
   const period = periodOf(named, zone, nowMs)
+  const comparison = comparisonParams(params.get('compare'), period, zone)
   // Whether a tag is declared is known in a moment.
-  const key = split === undefined ? '' : JSON.stringify([period, zone, by, filters])
+  const key = split === undefined ? '' : JSON.stringify([period, zone, by, filters, comparison])
   const newest = useNewest()
   const answer = useAnswer(key, (signal) =>
-    timed(() => loadOverview({ period, stated: named, zone, by, filters, newestAtMs: newest.atMs }, signal)),
+    timed(() =>
+      loadOverview({ period, comparison, stated: named, zone, by, filters, newestAtMs: newest.atMs }, signal),
+    ),
   )
   useReloadAfter(newest.atMs, answer.value, answer.reload)
   // Once it leads by the hand, it does so until the first call is in the figures.
@@ -107,6 +112,7 @@ export function Page({ params, zone }: PageProps) {
               onChange={(next) => goTo(addressOf('', withFilters(params, next)))}
             />
             <OverTime figures={figures} measure={measure} params={params} />
+            <WhatChanged figures={figures} params={params} />
             <Breakdown key={figures.by} figures={figures} params={params} />
           </>
         )
@@ -116,6 +122,8 @@ export function Page({ params, zone }: PageProps) {
 }
 
 const QUARTER_MS = 15 * 60 * 1000
+
+const WhatChanged = onDemand('what changed', async () => (await import('./changes.js')).WhatChanged)
 
 /** Until the next load there is as long as the last one took, so that large tenants do not ask all the time. */
 const PAUSE_FACTOR = 1

@@ -18,6 +18,8 @@ import type { UsageRow } from '../../../figures/usage.js'
 import { wordOf } from '../../../figures/words.js'
 import { Ago, Instant } from '../../parts/instant.js'
 import { TRUST_FILL, TRUST_WORDS, TrustBar } from '../../parts/trust-bar.js'
+import { ComparedWith } from './compared-with.js'
+import { Forecast } from './forecast.js'
 import type { OverviewFigures } from './load.js'
 
 interface TotalsProps {
@@ -50,6 +52,8 @@ export function Totals({ figures, newestAtMs }: TotalsProps) {
           <span class="unit">USD</span> <output data-total={total}>{usdShown(total)}</output>
         </p>
         <Change scope={scope} zone={zone} />
+        <ComparedWith period={period} zone={zone} params={params} />
+        <Forecast figures={figures} />
         <p class="muted">
           {isLowerBound && 'at least '}
           {energy} · {carbon} · <span title={countShown(calls)}>{countShort(calls)} calls</span>
@@ -163,7 +167,7 @@ function Change({ scope, zone }: { readonly scope: OverviewFigures['charging']['
   const percent = percentOf(change, before.total_cost_usd)
   const arrow = change === '0' ? '=' : change.startsWith('-') ? '▼' : '▲'
   return (
-    <p title={`USD ${usdShown(before.total_cost_usd)} in the same length of time before`}>
+    <p title={`USD ${usdShown(before.total_cost_usd)} then`}>
       <span aria-hidden="true">{arrow}</span> {changeShown(percent)} <span class="muted">on {label}</span>
     </p>
   )
