@@ -7,7 +7,7 @@ import { usdShown } from '../../internal/console/figures/shown.js'
 import type { Manifest } from '../../internal/exports/export-contract.js'
 import { formatQuantity, parseSum, sum } from '../../internal/units/quantity.js'
 import { type Ask, askAs } from '../support/ask.js'
-import { listedAll, type ShownRecord } from '../support/attributed.js'
+import { listedAll, type ShownRecord, untilAttributed } from '../support/attributed.js'
 import {
   type ConsolePage,
   goWithin,
@@ -17,6 +17,7 @@ import {
   signInByPassword,
 } from '../support/chromium.js'
 import { parseCsv } from '../support/focus-rules.js'
+import { untilKnown } from '../support/instance.js'
 import { newTenantOfProduct } from '../support/product.js'
 import type { Instance } from '../support/service.js'
 
@@ -42,7 +43,7 @@ const AMBIGUOUS = { alternative_input_tokens: 1_600, alternative_output_tokens: 
 const MONTHS: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
   // All of it can be charged.
   '2026-06': callsOf('search', 7),
-  // Nobody's, and of nobody's services.
+  // Nobody's, and of a service that the directory does not list.
   '2026-07': [
     ...callsOf('search', 6),
     ...Array.from({ length: 4 }, () => ({ input_tokens: 1_000, output_tokens: 10 })),
@@ -89,6 +90,7 @@ beforeAll(async () => {
     }))
     recordsOf.set(month, await listedAll(ask, dated))
   }
+  await chargeWithoutOwner('2026-07')
   const [disputed] = recordsOf.get('2026-08') ?? []
   await ask('POST', `/v1/attribution/${disputed.id}/dispute`, { reason: 'Not ours.' })
   while ((await recordAgain(disputed)).interpretation.export_eligibility !== 'disputed') await sleep(50)
@@ -100,6 +102,16 @@ beforeAll(async () => {
 })
 
 afterAll(() => browser.close())
+
+/** A call of a credential whose service has no owner in the directory: it may be charged, to that service. */
+async function chargeWithoutOwner(month: string): Promise<void> {
+  const made = await ask('POST', '/api/v1/api-keys', { name: 'Jobs', scopes: ['read:attribution'] })
+  await ask('POST', '/api/v1/directory/principals', { principal_id: made.json.id, service: 'batch-jobs' })
+  await untilKnown(service.baseUrl, made.json.secret)
+  const asJobs = askAs(service.baseUrl, { 'x-api-key': made.json.secret })
+  const call = { ingestion_timestamp: `${month}-09T10:00:00Z`, input_tokens: 2_000, output_tokens: 20 }
+  await untilAttributed(asJobs, call, ({ service: name }) => name === 'batch-jobs')
+}
 
 const recordAgain = async ({ id }: ShownRecord): Promise<ShownRecord> =>
   (await ask('GET', `/v1/attribution/${id}`)).json
