@@ -20,11 +20,13 @@ interface HeaderProps {
   readonly onOpen: (overlay: Overlay) => void
 }
 
-/** From this width on, the first pages are beside each other. */
+/** From these widths on, some or more of the first pages are beside each other. */
 const WIDE = '(min-width: 80rem)'
+const WIDEST = '(min-width: 108rem)'
 /** Up to this width, what is rarely changed is in the menu of the person. */
 const NARROW = '(max-width: 48rem)'
-const IN_ROW = 7
+const IN_ROW = 5
+const IN_WIDEST_ROW = 7
 
 /** The menu of pages, and what holds on all of them: period, time zone, theme, person. One row. */
 export function Header({ page, params, zone, onOpen }: HeaderProps) {
@@ -57,9 +59,9 @@ export function Header({ page, params, zone, onOpen }: HeaderProps) {
 }
 
 function Navigation({ page, params }: Pick<HeaderProps, 'page' | 'params'>) {
-  const isWide = useMatches(WIDE)
+  const [isWide, isWidest] = [useMatches(WIDE), useMatches(WIDEST)]
   const pages = pagesFor(hasScope)
-  const inRow = isWide ? pages.slice(0, IN_ROW) : []
+  const inRow = isWide ? pages.slice(0, isWidest ? IN_WIDEST_ROW : IN_ROW) : []
   const inMenu = pages.slice(inRow.length)
   const link = ({ path, title }: Page) => (
     <a key={path} href={linkTo(path, params)} aria-current={path === page ? 'page' : undefined}>

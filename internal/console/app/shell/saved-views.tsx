@@ -43,7 +43,7 @@ export function SavedViews({ page, params, onClose }: OverlayProps) {
           list.rows.length === 0 ? (
             <p class="muted">None yet: yours, and those that others share, are listed here.</p>
           ) : (
-            <Table label="Saved views" head={['view', 'page', 'of', '']}>
+            <Table label="Saved views" head={['view', '']}>
               {list.rows.map((view) => (
                 <Row key={view.id} view={view} onOpen={onClose} onChange={(work) => void doing(work)} reload={reload} />
               ))}
@@ -67,7 +67,7 @@ interface RowProps {
 }
 
 function Row({ view, onOpen, onChange, reload }: RowProps) {
-  const { id, name, page, query, shared } = view
+  const { id, name, page, query, shared, owner_name: owner } = view
   const mayChange = isOwn(view) || hasScope('admin:config')
   const turn = async (): Promise<string> => {
     await change('PATCH', `${PATH}/${id}`, { shared: !shared })
@@ -85,12 +85,11 @@ function Row({ view, onOpen, onChange, reload }: RowProps) {
         <a href={addressOf(page, new URLSearchParams(query))} onClick={onOpen}>
           <Name>{name}</Name>
         </a>
+        <p class="muted">
+          {PAGES.find(({ path }) => path === page)?.title ?? page}, {shared ? 'shared' : 'private'}, of{' '}
+          {isOwn(view) ? 'you' : owner === null ? 'who was deleted' : <Name>{owner}</Name>}
+        </p>
       </th>
-      <td>{PAGES.find(({ path }) => path === page)?.title ?? page}</td>
-      <td>
-        {isOwn(view) ? 'you' : view.owner_name === null ? 'deleted' : <Name>{view.owner_name}</Name>}
-        <span class="muted">{shared ? ', shared' : ', private'}</span>
-      </td>
       <td>
         {mayChange && (
           <>
