@@ -106,7 +106,9 @@ describe('sources', () => {
     expect(new URL(page.url()).searchParams.get('record')).toBe(own[0].id)
     await page.goBack()
     await page.waitForSelector('section[aria-label="Senders"] tr:has-text("LiteLLM"):has-text("who called")')
-    await page.waitForSelector('section[aria-label="What arrives"] tr:has-text("LiteLLM"):has-text("1 rejected")')
+    await page.waitForSelector(
+      'section[aria-label="What arrives"] tr.notes:has-text("1 rejected: cannot be read as an event")',
+    )
     const { data } = (await ask('GET', '/api/v1/api-keys')).json
     expect(data).toContainEqual(
       expect.objectContaining({ name: 'LiteLLM', is_gateway: true, ingestion_layers: ['gateway'] }),

@@ -12,6 +12,8 @@ export interface Target {
   readonly hears: readonly number[]
   /** Without it, nothing is sent but its challenge. */
   readonly isVerified: boolean
+  /** What was sent last did not arrive. */
+  readonly isFailing: boolean
 }
 
 /** The contract's thresholds; all others have an event of their own (`deploy/docs/budgets.md`). */
@@ -20,29 +22,42 @@ const STANDARD: readonly number[] = [75, 100, 150]
 const eventOf = (threshold: number) =>
   STANDARD.includes(threshold) ? 'budget.threshold.crossed' : 'budget.threshold.custom'
 
-type Subscribed = Pick<Webhook, 'id' | 'url' | 'events' | 'status'>
+type Subscribed = Pick<Webhook, 'id' | 'url' | 'events' | 'status'> & {
+  readonly health: Pick<Webhook['health'], 'status'>
+}
 
 /** The targets that hear of at least one threshold. */
 export const targetsOf = (webhooks: readonly Subscribed[], thresholds: readonly number[]): readonly Target[] =>
-  webhooks.flatMap(({ id, url, events, status }) => {
+  webhooks.flatMap(({ id, url, events, status, health }) => {
     const hears = thresholds.filter((threshold) => events.includes(eventOf(threshold)))
     return hears.length === 0
       ? []
-      : { id, by: 'webhook' as const, address: url, hears, isVerified: status === 'verified' }
+      : {
+          id,
+          by: 'webhook' as const,
+          address: url,
+          hears,
+          isVerified: status === 'verified',
+          isFailing: health.status === 'failing',
+        }
   })
 
 /** Thresholds whose crossing reaches nobody. */
 export const unheard = (targets: readonly Target[], thresholds: readonly number[]): readonly number[] =>
   thresholds.filter((threshold) => !targets.some(({ isVerified, hears }) => isVerified && hears.includes(threshold)))
 
-/** "2 webhooks, nobody at 50 %" */
+/** "2 webhooks, 1 failing, nobody at 50 %" */
 export function heardBy(targets: readonly Target[], thresholds: readonly number[]): string {
   if (thresholds.length === 0) return 'no events'
   const missed = unheard(targets, thresholds)
   if (missed.length === thresholds.length) return 'nobody'
-  const count = targets.filter(({ isVerified }) => isVerified).length
-  const heard = `${countShown(count)} ${count === 1 ? 'webhook' : 'webhooks'}`
-  return missed.length === 0 ? heard : `${heard}, nobody at ${percents(missed)}`
+  const verified = targets.filter(({ isVerified }) => isVerified)
+  const failing = verified.filter(({ isFailing }) => isFailing).length
+  return [
+    `${countShown(verified.length)} ${verified.length === 1 ? 'webhook' : 'webhooks'}`,
+    ...(failing === 0 ? [] : [`${countShown(failing)} failing`]),
+    ...(missed.length === 0 ? [] : [`nobody at ${percents(missed)}`]),
+  ].join(', ')
 }
 
 export const percents = (thresholds: readonly number[]): string => thresholds.map((each) => `${each} %`).join(', ')

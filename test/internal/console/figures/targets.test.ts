@@ -2,7 +2,10 @@ import { expect, test } from 'vitest'
 import { deliveryShown, heardBy, listeners, targetsOf, unheard } from '../../../../internal/console/figures/targets.js'
 
 const webhook = (id: string, events: readonly string[], status: 'pending' | 'verified' = 'verified') =>
-  ({ id, url: `https://${id}.example.com`, events, status }) as Parameters<typeof targetsOf>[0][number]
+  ({ id, url: `https://${id}.example.com`, events, status, health: { status: HEALTH[id] ?? 'healthy' } }) as Parameters<
+    typeof targetsOf
+  >[0][number]
+const HEALTH: Readonly<Record<string, string>> = { failing: 'failing' }
 const CROSSED = 'budget.threshold.crossed'
 const CUSTOM = 'budget.threshold.custom'
 
@@ -20,6 +23,7 @@ test.each([
   ['nobody', [webhook('one', [CROSSED], 'pending')], [75]],
   ['1 webhook', [webhook('one', [CROSSED]), webhook('two', [CROSSED], 'pending')], [75, 100]],
   ['2 webhooks, nobody at 50 %', [webhook('one', [CROSSED]), webhook('two', [CROSSED])], [50, 75]],
+  ['2 webhooks, 1 failing', [webhook('one', [CROSSED]), webhook('failing', [CROSSED])], [75]],
   ['no events', [webhook('one', [CROSSED])], []],
 ])('is said as: %s', (words, webhooks, thresholds) => {
   const targets = targetsOf(webhooks, thresholds)

@@ -74,6 +74,8 @@ function OverTime({ budget, current, zone }: Pick<DetailsProps, 'budget' | 'zone
     to: current.to,
     time_zone: budget.time_zone,
     interval: INTERVALS[budget.period],
+    // As budgets count: a stated cost that is implausible crosses no ceiling.
+    'filter[export_eligibility][ne]': 'implausible_cost',
     ...Object.fromEntries(pairsOf(budget.filter).map(([field, value]) => [`filter[${field}][eq]`, value])),
   }
   const answer = useAnswer(isAllowed ? JSON.stringify([question, current.spent_usd]) : '', (signal) =>

@@ -1,9 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
-import { reachedOf, reachedShown } from '../../../figures/crossings.js'
+import { isSending, reachedOf, reachedShown } from '../../../figures/crossings.js'
 import { decimalShown, decimalsOf, usdShown } from '../../../figures/shown.js'
 import { fieldShown } from '../../../figures/words.js'
 import { useList } from '../../api/use-list.js'
 import { useNames } from '../../api/use-names.js'
+import { usePolling } from '../../api/use-polling.js'
 import { change } from '../../parts/change.js'
 import { Field } from '../../parts/field.js'
 import { textOf } from '../../parts/form.js'
@@ -30,6 +31,7 @@ export function Groups({ budget, per, onChanged }: GroupsProps) {
   useEffect(() => {
     if (list.isFirstPage) reload()
   }, [current?.spent_usd, JSON.stringify(own)])
+  usePolling(list.answer, list.isFirstPage && list.rows.some(isSending))
   const decimals = decimalsOf(list.rows.flatMap((group) => [group.ceiling_usd, group.spent_usd]))
   const withoutCalls = list.more.isThere
     ? []
@@ -56,8 +58,8 @@ export function Groups({ budget, per, onChanged }: GroupsProps) {
             <Name>{group.value}</Name>
           </th>
           <td class="number">
+            {Object.hasOwn(own, group.value) && <span class="muted">own </span>}
             {decimalShown(group.ceiling_usd, decimals)}
-            {Object.hasOwn(own, group.value) && <span class="muted"> own</span>}
           </td>
           <td class="number">{decimalShown(group.spent_usd, decimals)}</td>
           <td>

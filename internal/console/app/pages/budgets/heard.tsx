@@ -95,14 +95,20 @@ interface OutcomeProps {
 }
 
 /** Whether the test event has arrived at a target. */
-function Outcome({ target: { id, hears, isVerified }, test }: OutcomeProps) {
+function Outcome({ target: { id, hears, isVerified, isFailing }, test }: OutcomeProps) {
   const isSent = test !== undefined && isVerified && hears.includes(test.threshold)
   const path = isSent ? `${WEBHOOKS_PATH}/${id}/deliveries` : ''
   const { answer, rows } = useList<DeliveryAttempt>(path, { limit: '1', event_id: test?.event_id ?? '' })
   const [newest] = rows
   usePolling(answer, isSent && (newest === undefined || newest.outcome === 'retried'))
   if (!isVerified) return <span class="doubt">gets nothing: its challenge is not answered</span>
-  if (test === undefined) return <span class="muted">not tested</span>
+  if (test === undefined) {
+    return isFailing ? (
+      <span class="doubt">not tested; what was sent last did not arrive</span>
+    ) : (
+      <span class="muted">not tested</span>
+    )
+  }
   if (!isSent) return <span class="muted">not sent: it does not hear at {test.threshold} %</span>
   if (answer.problem !== undefined) return <span class="doubt">{answer.problem.message}</span>
   if (newest === undefined) return <>on its way …</>

@@ -1,4 +1,5 @@
 import type { Source } from 'attribution-service/sdk/api'
+import { Fragment } from 'preact'
 import { linkTo } from '../../../figures/address.js'
 import { whyPassedOver } from '../../../figures/coverage.js'
 import { countShown } from '../../../figures/shown.js'
@@ -17,7 +18,6 @@ const HEAD = [
   '#no price',
   '#rejected',
   '#passed over',
-  'to know',
 ]
 
 interface ReceivedProps {
@@ -39,30 +39,40 @@ export function Received({ sources, credentials, params }: ReceivedProps) {
       head={HEAD}
       empty="Nothing has arrived in the last 24 hours. Connect something below; it shows here within seconds."
       row={(source) => (
-        <tr key={`${source.credential} ${source.intake} ${source.sender}`}>
-          <th scope="row">
-            <Name>{source.sender === null ? source.intake : `${source.intake}: ${source.sender}`}</Name>
-          </th>
-          <td>
-            <Credential id={source.credential} names={names} />
-          </td>
-          <td>
-            <LastCall source={source} params={params} />
-          </td>
-          <td class="number">{countShown(source.received)}</td>
-          <td class="number">{countShown(source.calls)}</td>
-          <td class="number">{countShown(source.without_service)}</td>
-          <td class="number">{countShown(source.unpriced)}</td>
-          <td class="number">{countShown(source.rejected.count)}</td>
-          <td class="number">{countShown(source.passed_over.count)}</td>
-          <td class="wide">
-            <ToKnow source={source} />
-          </td>
-        </tr>
+        <Fragment key={`${source.credential} ${source.intake} ${source.sender}`}>
+          <Row source={source} names={names} params={params} />
+          <ToKnow source={source} />
+        </Fragment>
       )}
     />
   )
 }
+
+interface RowProps {
+  readonly source: Source
+  readonly names: ReadonlyMap<string, string>
+  readonly params: URLSearchParams
+}
+
+const Row = ({ source, names, params }: RowProps) => (
+  <tr>
+    <th scope="row">
+      <Name>{source.sender === null ? source.intake : `${source.intake}: ${source.sender}`}</Name>
+    </th>
+    <td>
+      <Credential id={source.credential} names={names} />
+    </td>
+    <td>
+      <LastCall source={source} params={params} />
+    </td>
+    <td class="number">{countShown(source.received)}</td>
+    <td class="number">{countShown(source.calls)}</td>
+    <td class="number">{countShown(source.without_service)}</td>
+    <td class="number">{countShown(source.unpriced)}</td>
+    <td class="number">{countShown(source.rejected.count)}</td>
+    <td class="number">{countShown(source.passed_over.count)}</td>
+  </tr>
+)
 
 interface CredentialProps {
   readonly id: string | null
@@ -95,43 +105,57 @@ function LastCall({ source, params }: { readonly source: Source; readonly params
 /** Reasons that are shown; the API has all. */
 const REASONS_MAX = 6
 
+/** What became of the rest, and what to change at the sender: a row of its own, below that of the source. */
 function ToKnow({ source }: { readonly source: Source }) {
-  const { passed_over: passedOver, rejected, refused_requests: refused, field_names: fields } = source
-  const counts = [
-    [source.merged, 'seen before, or by another source too'],
-    [source.perhaps_twice, 'perhaps twice'],
-  ] as const
-  const told = counts.filter(([count]) => count > 0).map(([count, what]) => `${countShown(count)} ${what}`)
-  const reasons = [
-    ...refused.reasons.map((each) => ({ ...each, became: 'requests refused whole' })),
-    ...rejected.reasons.map((each) => ({ ...each, became: 'rejected' })),
-    ...passedOver.reasons.map((each) => ({ ...each, became: 'passed over' })),
-  ]
+  const { advice, field_names: fields } = source
+  const counts = countsOf(source)
+  const reasons = reasonsOf(source)
+  if (advice.length + counts.length + reasons.length + fields.length === 0) return null
   return (
-    <>
-      {source.advice.map(({ code, text }) => (
-        <p key={code} class="doubt">
-          {text}
-        </p>
-      ))}
-      {told.length > 0 && <p>{told.join(', ')}.</p>}
-      {reasons.slice(0, REASONS_MAX).map(({ became, reason, service, count }) => (
-        <p key={`${became} ${reason} ${service}`} class="muted">
-          {countShown(count)} {became}: {whyPassedOver(reason)}
-          {service !== null && (
-            <>
-              {' '}
-              (<Name>{service}</Name>)
-            </>
+    <tr class="notes">
+      <td colSpan={HEAD.length}>
+        <div>
+          {advice.map(({ code, text }) => (
+            <p key={code} class="doubt">
+              {text}
+            </p>
+          ))}
+          {counts.length > 0 && <p>{counts.join(', ')}.</p>}
+          {reasons.slice(0, REASONS_MAX).map(({ became, reason, service, count }) => (
+            <p key={`${became} ${reason} ${service}`} class="muted">
+              {countShown(count)} {became}: {whyPassedOver(reason)}
+              {service !== null && (
+                <>
+                  {' '}
+                  (<Name>{service}</Name>)
+                </>
+              )}
+            </p>
+          ))}
+          {reasons.length > REASONS_MAX && <p class="muted">And {reasons.length - REASONS_MAX} more reasons.</p>}
+          {fields.length > 0 && (
+            <p class="muted">
+              Fields that are not read: <Name>{fields.join(', ')}</Name>
+            </p>
           )}
-        </p>
-      ))}
-      {reasons.length > REASONS_MAX && <p class="muted">And {reasons.length - REASONS_MAX} more reasons.</p>}
-      {fields.length > 0 && (
-        <p class="muted">
-          Fields that are not read: <Name>{fields.join(', ')}</Name>
-        </p>
-      )}
-    </>
+        </div>
+      </td>
+    </tr>
   )
 }
+
+const countsOf = ({ merged, perhaps_twice: perhapsTwice }: Source): readonly string[] =>
+  (
+    [
+      [merged, 'seen before, or by another source too'],
+      [perhapsTwice, 'perhaps twice'],
+    ] as const
+  )
+    .filter(([count]) => count > 0)
+    .map(([count, what]) => `${countShown(count)} ${what}`)
+
+const reasonsOf = ({ refused_requests: refused, rejected, passed_over: passedOver }: Source) => [
+  ...refused.reasons.map((each) => ({ ...each, became: 'requests refused whole' })),
+  ...rejected.reasons.map((each) => ({ ...each, became: 'rejected' })),
+  ...passedOver.reasons.map((each) => ({ ...each, became: 'passed over' })),
+]
