@@ -19,3 +19,9 @@ export function turned(columns: readonly ColumnName[], kept: string | null, name
   const next = shown.includes(name) ? shown.filter((each) => each !== name) : [...shown, name]
   return (next.length === 0 ? shown : next).join()
 }
+
+/** On a telephone one column is in sight beside the names: what most people came for. */
+export const costFirst = <C extends ColumnName>(columns: readonly C[]): readonly C[] => [
+  ...columns.filter(({ name }) => name === 'cost_usd'),
+  ...columns.filter(({ name }) => name !== 'cost_usd'),
+]

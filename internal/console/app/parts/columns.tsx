@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { type ColumnName, shownColumns, turned } from '../../figures/columns.js'
+import { type ColumnName, costFirst, shownColumns, turned } from '../../figures/columns.js'
 import { sortOf, turnedSort } from '../../figures/sorting.js'
 import { setParams } from '../address/address.js'
 import { Menu, MenuTitle } from './menu.js'
+import { PHONE, useMatches } from './use-matches.js'
 
 /**
  * A column that a person may show, hide and sort by; the address has the sort under its name. A further one is a
@@ -23,7 +24,9 @@ const keyOf = (table: string): string => `attribution.columns.${table}`
 /** The columns of a table that this browser shows, and the menu by which they are chosen. */
 export function useColumns<C extends ColumnName & { readonly title: string }>(table: string, columns: readonly C[]) {
   const [kept, setKept] = useState(() => localStorage.getItem(keyOf(table)))
-  const shown = shownColumns(columns, kept)
+  const isPhone = useMatches(PHONE)
+  const chosen = shownColumns(columns, kept)
+  const shown = isPhone ? costFirst(chosen) : chosen
   const turn = (name: string): void => {
     const next = turned(columns, kept, name)
     localStorage.setItem(keyOf(table), next)

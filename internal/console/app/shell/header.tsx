@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { linkTo } from '../../figures/address.js'
 import { DEFAULT_PERIOD, daysOf, PRESETS, periodOf } from '../../figures/period.js'
 import { scopeShown } from '../../figures/words.js'
@@ -8,6 +8,7 @@ import { ask } from '../api/ask.js'
 import { useAnswer } from '../api/use-answer.js'
 import { type Page, pagesFor } from '../pages/pages.js'
 import { Menu, MenuTitle } from '../parts/menu.js'
+import { useMatches } from '../parts/use-matches.js'
 import { currentTokens, hasScope, signOut } from '../session/session.js'
 import type { Overlay } from './overlay-props.js'
 import { applyTheme, chosenTheme, nextTheme } from './theme.js'
@@ -188,17 +189,4 @@ function Person({ children }: { readonly children: ComponentChildren }) {
       </button>
     </Menu>
   )
-}
-
-/** Whether a media query holds, as it changes. */
-function useMatches(query: string): boolean {
-  const [isMatch, setMatch] = useState(() => matchMedia(query).matches)
-  useEffect(() => {
-    const list = matchMedia(query)
-    const follow = (): void => setMatch(list.matches)
-    follow()
-    list.addEventListener('change', follow)
-    return () => list.removeEventListener('change', follow)
-  }, [query])
-  return isMatch
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { shownColumns, turned } from '../../../../internal/console/figures/columns.js'
+import { costFirst, shownColumns, turned } from '../../../../internal/console/figures/columns.js'
 
 const COLUMNS = ['calls', 'cost', 'energy', 'people'].map((name, at) => ({ name, isUsual: at < 2 }))
 const namesOf = (kept: string | null) => shownColumns(COLUMNS, kept).map(({ name }) => name)
@@ -25,4 +25,11 @@ test('turning a column shows or hides it alone, keeps the order of the table, an
       }
     }),
   )
+})
+
+test('on a telephone the cost is first, and all others stay in their order', () => {
+  const columns = ['people', 'calls', 'cost_usd', 'change'].map((name) => ({ name, isUsual: true }))
+
+  expect(costFirst(columns).map(({ name }) => name)).toEqual(['cost_usd', 'people', 'calls', 'change'])
+  expect(costFirst(COLUMNS)).toEqual(COLUMNS)
 })

@@ -1,6 +1,7 @@
 import { SORT_FIELDS } from '../../../../filters/filter-fields.js'
 import { countShown, decimalShown } from '../../../figures/shown.js'
 import { fieldShown, wordOf } from '../../../figures/words.js'
+import type { Tag } from '../../api/use-tags.js'
 import type { RecordRow } from '../../card/record.js'
 import type { Column } from '../../parts/columns.js'
 import { Confidence } from '../../parts/confidence.js'
@@ -52,8 +53,21 @@ const amount = (name: 'energy_wh' | 'carbon_gco2e', decimals: number): CallColum
 
 const FOOTPRINT_DECIMALS = 4
 
-/** @param decimals of amounts of money, the same for all rows */
-export const callColumns = (zone: string, decimals: number): readonly CallColumn[] => [
+/** Of a declared tag. */
+const tagged = ({ name, key }: Tag): CallColumn => ({
+  name,
+  title: fieldShown(name),
+  isUsual: false,
+  isSortable: false,
+  cell: ({ tags }) => <Name>{tags[key] ?? '–'}</Name>,
+  csv: { [name]: ({ tags }) => tags[key] ?? null },
+})
+
+/**
+ * @param decimals of amounts of money, the same for all rows
+ * @param tags that the tenant has declared
+ */
+export const callColumns = (zone: string, decimals: number, tags: readonly Tag[]): readonly CallColumn[] => [
   named('service', true),
   named('owner', true),
   named('provider', true),
@@ -115,4 +129,5 @@ export const callColumns = (zone: string, decimals: number): readonly CallColumn
     ...named('materialized_at', false),
     cell: (row) => <Instant ms={Date.parse(row.materialized_at)} zone={zone} />,
   },
+  ...tags.map(tagged),
 ]

@@ -7,6 +7,7 @@ import { goTo, setParams } from '../../address/address.js'
 import { shownPeriod } from '../../address/period.js'
 import { type List, useList } from '../../api/use-list.js'
 import { useNewest } from '../../api/use-newest.js'
+import { useTags } from '../../api/use-tags.js'
 import { BulkOverride } from '../../card/bulk-override.js'
 import { Card } from '../../card/card.js'
 import type { RecordRow } from '../../card/record.js'
@@ -40,7 +41,8 @@ export function Page({ params, zone }: PageProps) {
   const live = useLive(list, open)
   const show = (id: string | undefined): void => setParams({ record: id ?? '' }, 'replace')
   // Single calls cost less than sums: two decimals more.
-  const columns = useColumns('calls', callColumns(zone, decimalsOf(rows.map((row) => row.cost_usd)) + 2))
+  const decimals = decimalsOf(rows.map((row) => row.cost_usd)) + 2
+  const columns = useColumns('calls', callColumns(zone, decimals, useTags() ?? []))
   const placed = usePlace(open, query.toString(), rows, answer.isEarlier)
 
   return (

@@ -6,6 +6,7 @@ import { countShown } from '../../../figures/shown.js'
 import { sortedRows, sortOf } from '../../../figures/sorting.js'
 import { TRUST_PARTS } from '../../../figures/trust.js'
 import { isNobodys, type UsageRow } from '../../../figures/usage.js'
+import { fieldShown } from '../../../figures/words.js'
 import { readUsage, type UsageQuestion, type UsageReport } from '../../api/usage.js'
 import { useAnswer } from '../../api/use-answer.js'
 import { ColumnHead, useColumns } from '../../parts/columns.js'
@@ -14,7 +15,7 @@ import { Breakable } from '../../parts/name.js'
 import { Scroll } from '../../parts/scroll.js'
 import { SmallGroups } from '../../parts/small-groups.js'
 import { nameColumn, type UsageColumn, usageColumns } from './columns.js'
-import { DIMENSIONS, labelShown } from './dimensions.js'
+import { labelShown } from './dimensions.js'
 import { Inside } from './inside.js'
 import type { OverviewFigures } from './load.js'
 
@@ -31,7 +32,7 @@ export function Breakdown({ figures, params }: BreakdownProps) {
   const [isWhole, setWhole] = useState(false)
   const [open, setOpen] = useState<string | undefined>()
   const { rows, scope, isCut } = figures.labels
-  const title = DIMENSIONS[by] ?? by
+  const title = fieldShown(by)
   const columns = useColumns('breakdown', usageColumns(figures.labels, zone))
   const question = questionOf(figures)
   const sort = params.get('sort') ?? BY_COST

@@ -17,13 +17,14 @@ import {
 } from '../../../figures/stack.js'
 import { fractionOf } from '../../../figures/trust.js'
 import type { Measure } from '../../../figures/usage.js'
+import { fieldShown } from '../../../figures/words.js'
 import { goTo, setParams } from '../../address/address.js'
 import { type Mark, readMarks } from '../../api/marks.js'
 import { useAnswer } from '../../api/use-answer.js'
 import { Chart } from '../../chart/chart.js'
 import { MarkList } from '../../chart/mark-signs.js'
 import { hasScope } from '../../session/session.js'
-import { DIMENSIONS, labelShown } from './dimensions.js'
+import { labelShown } from './dimensions.js'
 import type { OverviewFigures } from './load.js'
 import { StackTable } from './stack-table.js'
 
@@ -93,7 +94,7 @@ export function OverTime({ figures, measure, params }: OverTimeProps) {
         read={read}
         writeTick={(amount) => tickShown(amount, form === 'share' ? 'share' : measure)}
         unit={form === 'share' ? '' : measure === 'cost_usd' || measure === 'calls' ? unit : ''}
-        label={`${title} per ${step} by ${DIMENSIONS[by] ?? by}, ${period.label}.`}
+        label={`${title} per ${step} by ${fieldShown(by)}, ${period.label}.`}
         open={leadsToCalls && !hasScope('read:attribution') ? undefined : open}
       />
       <MarkList marks={marks} zone={zone} />
