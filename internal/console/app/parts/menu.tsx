@@ -33,7 +33,10 @@ export function Menu({ label, summary, isCurrent = false, children }: MenuProps)
         {label !== undefined && <span class="hidden">{label}: </span>}
         {summary}
       </summary>
-      <div class="popover">{children}</div>
+      {/* A click on its text gives it the focus; else the page would have it, and the menu would close under the click. */}
+      <div class="popover" tabIndex={-1}>
+        {children}
+      </div>
     </details>
   )
 }
