@@ -1,22 +1,25 @@
 import { useState } from 'preact/hooks'
-import { type Field, type Operator, withTags } from '../../../filters/filter-fields.js'
+import { type Field, type FieldType, type Operator, withTags } from '../../../filters/filter-fields.js'
 import { type Fields, type Filter, OPERATOR_WORDS } from '../../figures/filters.js'
 import { fieldShown, wordOf } from '../../figures/words.js'
 import { useNames } from '../api/use-names.js'
 import { useTags } from '../api/use-tags.js'
+import { Instant } from './instant.js'
 import { Name } from './name.js'
 
 interface FiltersProps {
   /** By which there can be filters, beside the declared tags. */
   readonly fields: Fields
   readonly filters: readonly Filter[]
+  /** In which times are shown. */
+  readonly zone?: string
   /** Those of the address that cannot hold; they are left out with the next change. */
   readonly unheld?: readonly string[]
   readonly onChange: (filters: readonly Filter[]) => void
 }
 
 /** The filters that hold, each with a way to remove it, and a form that adds one. */
-export function Filters({ fields: ofPage, filters, unheld = [], onChange }: FiltersProps) {
+export function Filters({ fields: ofPage, filters, zone = 'UTC', unheld = [], onChange }: FiltersProps) {
   const fields: Fields = withTags(ofPage, useTags() ?? [])
   const remove = (at: number): void => onChange(filters.filter((_, each) => each !== at))
   return (
@@ -29,7 +32,7 @@ export function Filters({ fields: ofPage, filters, unheld = [], onChange }: Filt
           onClick={() => remove(at)}
         >
           {fieldShown(filter.field)} {OPERATOR_WORDS[filter.operator]}{' '}
-          {fields[filter.field]?.type.kind === 'choice' ? wordOf(filter.value) : <Name>{filter.value}</Name>}{' '}
+          <FilterValue filter={filter} kind={fields[filter.field]?.type.kind} zone={zone} />{' '}
           <span aria-hidden="true">×</span>
           <span class="hidden">(remove)</span>
         </button>
@@ -46,6 +49,18 @@ export function Filters({ fields: ofPage, filters, unheld = [], onChange }: Filt
       <AddFilter fields={fields} onAdd={(filter) => onChange([...filters, filter])} />
     </div>
   )
+}
+
+interface FilterValueProps {
+  readonly filter: Filter
+  readonly kind: FieldType['kind'] | undefined
+  readonly zone: string
+}
+
+function FilterValue({ filter: { value }, kind, zone }: FilterValueProps) {
+  if (kind === 'choice') return wordOf(value)
+  const ms = kind === 'instant' ? Date.parse(value) : Number.NaN
+  return Number.isNaN(ms) ? <Name>{value}</Name> : <Instant ms={ms} zone={zone} />
 }
 
 interface AddFilterProps {

@@ -51,6 +51,7 @@ export function Page({ params, zone }: PageProps) {
         <Filters
           fields={FILTER_FIELDS}
           filters={filters}
+          zone={zone}
           unheld={unheldFilters(params)}
           onChange={(next) => goTo(addressOf('explorer', withFilters(params, next)))}
         />
