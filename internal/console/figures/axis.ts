@@ -5,9 +5,12 @@ const TICKS = 4
 /** The amounts at which an axis has a line: 1, 2 or 5 times a power of ten apart, zero among them, around all. */
 export function ticksOf(lowest: number, highest: number): readonly number[] {
   const step = stepOf((highest - lowest) / TICKS)
-  const [first, last] = [Math.floor(lowest / step), Math.max(Math.ceil(highest / step), lowest < 0 ? 0 : 1)]
-  return Array.from({ length: last - first + 1 }, (_, at) => (first + at) * step)
+  const [first, last] = [outward(-lowest / step), outward(highest / step)]
+  return Array.from({ length: Math.max(first + last, 1) + 1 }, (_, at) => (at - first) * step)
 }
+
+/** Sums of floats may be a little more than what they are the sum of. */
+const outward = (steps: number): number => Math.max(0, Math.ceil(steps - 1e-9))
 
 function stepOf(least: number): number {
   if (least <= 0) return 1

@@ -150,7 +150,7 @@ function completed(parts: Map<string, Amount> | undefined, total: Amount, isCut:
 function partText(of: ReadonlyMap<string, Amount>, key: string, isCut: boolean): string | undefined {
   const amount = of.get(key)
   if (amount !== undefined && (key !== FOLDED || amount !== 0n)) return formatQuantity(amount)
-  const mayBeFolded = (KINDS.get(key) ?? 'named') !== 'rest' && of.size > 0 && (isCut || of.has(FOLDED))
+  const mayBeFolded = of.size > 0 && (isCut || of.has(FOLDED))
   return mayBeFolded ? undefined : '0'
 }
 

@@ -17,8 +17,8 @@ test('ticks are around what is shown, evenly apart, few, and zero is one of them
       const ticks = ticksOf(-below, highest)
       const step = (ticks[1] ?? 0) - (ticks[0] ?? 0)
 
-      expect(ticks[0]).toBeLessThanOrEqual(-below)
-      expect(ticks.at(-1)).toBeGreaterThanOrEqual(highest * (1 - 1e-9))
+      expect(ticks[0]).toBeLessThanOrEqual(-below + step * 1e-6)
+      expect(ticks.at(-1)).toBeGreaterThanOrEqual(highest - step * 1e-6)
       expect(ticks.some((tick) => tick === 0)).toBe(true)
       expect(ticks.length).toBeLessThanOrEqual(8)
       expect(Number(step.toPrecision(1))).toBeCloseTo(step, 12)
@@ -28,6 +28,10 @@ test('ticks are around what is shown, evenly apart, few, and zero is one of them
 
 test('an axis of nothing has a line above zero', () => {
   expect(ticksOf(0, 0)).toEqual([0, 1])
+})
+
+test('a sum of floats that is a little more than its parts needs no further line', () => {
+  expect(ticksOf(0, 0.1 + 0.2 + 0.7000000000000002)).toEqual([0, 0.5, 1])
 })
 
 const slots = fc.record({

@@ -75,7 +75,7 @@ test('parts of a bar add up to its total, bars to the total of the chart, days w
   expect(partsOf(stack)).toEqual([
     ['10.000000000000000003', '6', '2', '2.000000000000000003', '0'],
     ['0', '0', '0', '0', '0'],
-    ['4', '3', undefined, '0', '1'],
+    ['4', '3', undefined, undefined, '1'],
   ])
   expect(stack.total).toBe('14.000000000000000003')
 })

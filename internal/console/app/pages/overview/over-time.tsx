@@ -4,7 +4,7 @@ import { addressOf, changed, sharedParams } from '../../../figures/address.js'
 import { drillOf } from '../../../figures/drill.js'
 import { type Filter, fieldNamed, withFilters } from '../../../figures/filters.js'
 import { intervalsOf } from '../../../figures/period.js'
-import { FORMS, formOf } from '../../../figures/plot.js'
+import { formOf } from '../../../figures/plot.js'
 import { countShown, decimalShown, measureShown, shareShown, usdShown } from '../../../figures/shown.js'
 import {
   type Bar,
@@ -48,8 +48,6 @@ const writers: Readonly<Record<Measure, (amount: string) => string>> = {
   calls: (amount) => `${countShown(Number(amount))} calls`,
 }
 
-const FORM_WORDS = { bars: 'bars', lines: 'lines', share: 'share' } as const
-
 /** The chart, its table and its CSV: one stack of exact figures. */
 export function OverTime({ figures, measure, params }: OverTimeProps) {
   const { period, zone, by, filters } = figures
@@ -82,7 +80,6 @@ export function OverTime({ figures, measure, params }: OverTimeProps) {
   if (figures.intervals.rows.length === 0) return <p class="state muted">No calls in {period.label}.</p>
   return (
     <section aria-label={`${title} over time`} data-chart-total={stack.total}>
-      <FormSwitch form={form} />
       <Chart
         stack={stack}
         form={form}
@@ -162,23 +159,6 @@ const filtersOfSeries = (series: Series | undefined, by: string): readonly Filte
 
 const added = (amounts: readonly string[]): string => formatQuantity(sum(amounts.map((text) => parseSum(text))))
 
-const FormSwitch = ({ form }: { readonly form: string }) => (
-  <fieldset class="switch forms">
-    <legend class="hidden">Form of the chart</legend>
-    {FORMS.map((name) => (
-      <label key={name}>
-        <input
-          type="radio"
-          name="chart"
-          checked={name === form}
-          onChange={() => setParams({ chart: name === 'bars' ? '' : name }, 'replace')}
-        />
-        {FORM_WORDS[name]}
-      </label>
-    ))}
-  </fieldset>
-)
-
 const NAMES_MAX = 3
 
 interface FoldsApartProps {
@@ -194,10 +174,11 @@ function FoldsApart({ apart: { chart, table, names }, step, write, by }: FoldsAp
   const more = names.length - listed.length
   return (
     <p class="notice">
-      Small groups are {write(chart)} in this chart and {write(table)} in the table below: here people are counted
-      within each {step}, there within the whole period.
+      Small groups are {chart === '0' ? 'nothing' : write(chart)} in this chart and{' '}
+      {table === '0' ? 'nothing' : write(table)} in the table below: here people are counted within each {step}, there
+      within the whole period.
       {listed.length > 0 &&
-        ` So ${listed.join(', ')}${more > 0 ? ` and ${countShown(more)} more` : ''} cost more there than here by name.`}
+        ` So ${listed.join(', ')}${more > 0 ? ` and ${countShown(more)} more` : ''} have other amounts there.`}
     </p>
   )
 }

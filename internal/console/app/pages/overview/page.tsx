@@ -4,12 +4,14 @@ import { addressOf } from '../../../figures/address.js'
 import { comparisonParams } from '../../../figures/comparison.js'
 import { filtersOf, unheldFilters, withFilters } from '../../../figures/filters.js'
 import { DEFAULT_PERIOD, periodOf } from '../../../figures/period.js'
+import { formOf } from '../../../figures/plot.js'
 import { MEASURES, type Measure } from '../../../figures/usage.js'
 import { fieldShown } from '../../../figures/words.js'
 import { goTo, setParams } from '../../address/address.js'
 import { useAnswer } from '../../api/use-answer.js'
 import { useNewest } from '../../api/use-newest.js'
 import { useTags } from '../../api/use-tags.js'
+import { FormSwitch } from '../../chart/form-switch.js'
 import { Filters } from '../../parts/filters.js'
 import { Name } from '../../parts/name.js'
 import { onDemand } from '../../parts/on-demand.js'
@@ -99,6 +101,7 @@ export function Page({ params, zone }: PageProps) {
                   </label>
                 ))}
               </fieldset>
+              <FormSwitch form={formOf(params.get('chart'))} />
             </div>
             {split === null && (
               <p class="notice" role="status">
