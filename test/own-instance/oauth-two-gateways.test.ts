@@ -3,13 +3,15 @@ import * as client from 'openid-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { StoredClient } from '../../internal/access/oauth/clients.js'
 import { type StoredUser, userKey } from '../../internal/access/oauth/users.js'
+import { consoleClientId, consoleRedirectUri } from '../../internal/auth/console-client.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { API_KEYS, CLIENTS, USERS } from '../../streams/buckets.js'
+import { openBrowser } from '../support/browser.js'
 import { freeze, thaw } from '../support/freeze.js'
 import { launchGateway } from '../support/gateway.js'
 import { command, connectTo } from '../support/instance.js'
-import { beginFlow, discover, redeem, signIn } from '../support/oauth-client.js'
+import { adminFields, beginFlow, discover, redeem, signIn } from '../support/oauth-client.js'
 import type { Launched } from '../support/processes.js'
 import { launchService, type RunningService } from '../support/service.js'
 
@@ -62,6 +64,13 @@ async function change<T extends object>(bucket: typeof CLIENTS | typeof USERS, k
   const stored = (await kv.get(key))?.json<T>()
   await kv.put(key, JSON.stringify({ ...stored, ...changes }))
 }
+
+/** Whether the first gateway serves. */
+const isBack = (): Promise<boolean> =>
+  fetch(`${service.baseUrl}/readyz`).then(
+    ({ ok }) => ok,
+    () => false,
+  )
 
 test('a token of one gateway is valid at the other, and its revocation at one holds at both', async () => {
   const config = await discover(service)
@@ -201,15 +210,50 @@ test('sign-ins and revocations survive kills of every gateway and of the broker'
 
   for (const role of ['nats', 'gateway']) process.kill(service.pid(role), 'SIGKILL')
   // The supervisor starts them again.
-  const isBack = async (): Promise<boolean> =>
-    fetch(`${service.baseUrl}/readyz`).then(
-      ({ ok }) => ok,
-      () => false,
-    )
   while (await isBack()) await sleep(10)
   while (!(await isBack())) await sleep(50)
 
   expect(await statusAt(service.baseUrl, bearer(kept.access_token))).toBe(200)
   expect(await statusAt(service.baseUrl, bearer(revoked.access_token))).toBe(401)
   expect((await client.refreshTokenGrant(kept.config, kept.refresh_token ?? '')).access_token).toBeDefined()
+})
+
+test('a session of the console goes on at another gateway when its own is killed, and its sign-out holds at all', async () => {
+  const clientId = consoleClientId(service.credentials.tenant_id) ?? ''
+  const [redirectUri, verifier] = [consoleRedirectUri(service.baseUrl), client.randomPKCECodeVerifier()]
+  const post = async (baseUrl: string, path: string, cookie: string, fields: Record<string, string> = {}) => {
+    const answer = await fetch(`${baseUrl}/v1/oauth/console/${path}`, {
+      method: 'POST',
+      headers: { origin: service.baseUrl, cookie },
+      body: new URLSearchParams({ client_id: clientId, ...fields }),
+    })
+    const { access_token: token = '' } = answer.status === 200 ? ((await answer.json()) as Record<string, string>) : {}
+    return { status: answer.status, token, cookie: (answer.headers.getSetCookie()[0] ?? '').split(';')[0] ?? '' }
+  }
+  const page = openBrowser()
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    code_challenge: await client.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+  })
+  await page.open(`${service.baseUrl}/v1/oauth/authorize?${query}`)
+  const code = (await page.submit(adminFields(service))).location?.searchParams.get('code') ?? ''
+
+  const began = await post(service.baseUrl, 'sign-in', '', { code, redirect_uri: redirectUri, code_verifier: verifier })
+  const lost = await post(service.baseUrl, 'token', began.cookie)
+  process.kill(service.pid('gateway'), 'SIGKILL')
+  // The browser has not read the last answer.
+  const goesOn = await post(second.baseUrl, 'token', began.cookie)
+  expect([began.status, goesOn.status, goesOn.cookie]).toEqual([200, 200, lost.cookie])
+  while (!(await isBack())) await sleep(50)
+  expect(await both(bearer(goesOn.token))).toEqual([200, 200])
+
+  expect((await post(second.baseUrl, 'sign-out', goesOn.cookie)).status).toBe(204)
+
+  await refusedByBoth(bearer(goesOn.token))
+  for (const baseUrl of [service.baseUrl, second.baseUrl]) {
+    expect((await post(baseUrl, 'token', goesOn.cookie)).status).toBe(400)
+  }
 })

@@ -88,7 +88,9 @@ const totalShown = (of: Page = page) => of.getAttribute('[data-total]', 'data-to
 
 describe('signing in', () => {
   test('leaves no token in addresses or storage', async () => {
-    const kept = await page.evaluate('JSON.stringify([location.href, {...localStorage}, {...sessionStorage}])')
+    const kept = await page.evaluate(
+      'JSON.stringify([location.href, {...localStorage}, {...sessionStorage}, document.cookie])',
+    )
 
     expect(kept).not.toMatch(/eyJ|rt_|code=|verifier/)
   })
@@ -293,22 +295,6 @@ describe('the explorer', () => {
     await page.waitForSelector('section[aria-label=Calls] tbody tr:has-text("just-now")')
     expect(new URL(page.url()).search).toBe('?filter[provider][eq]=openai')
   })
-})
-
-test('who loads the only tab anew reads why they must sign in again, and is then where they were', async () => {
-  const { context, page: only } = await openConsole(browser)
-  await signInByPassword(only, service, '/explorer?sort=cost_usd')
-  await only.reload()
-  await only.waitForSelector('[role=alert]:has-text("has ended your sign-in")')
-  expect(await accessibilityFaults(only)).toEqual([])
-  await only.click('button:has-text("Sign in")')
-  await only.fill('#username', service.credentials.admin_username)
-  await only.fill('#password', service.credentials.admin_password)
-  await only.click('button[value=allow]')
-  await only.waitForSelector('header.top')
-
-  expect(new URL(only.url()).search).toBe('?sort=cost_usd')
-  await context.close()
 })
 
 test('a person without a scope reads which one, and who can give it', async () => {

@@ -8,13 +8,14 @@ import {
   type RedirectedError,
   readAuthorizationRequest,
 } from './authorization-request.js'
+import { isConsoleClient } from './clients.js'
 import type { Parameters } from './form.js'
 import type { OAuthDeps } from './oauth-deps.js'
 import { accepts, oauthProblem, oauthProblemForm } from './oauth-errors.js'
 import type { SignInOutcome } from './sign-in.js'
 import { signInCookie } from './sign-in-cookie.js'
 import { type SignInForm, sealForm } from './sign-in-form.js'
-import { codePage, formTargetOf, problemPageForm, signInPage } from './sign-in-page.js'
+import { codePage, formTargetOf, problemPageForm, providerAddress, signInPage } from './sign-in-page.js'
 
 export const STALE = oauthProblem('invalid_request', 'The sign-in form has expired or belongs to another browser.')
 
@@ -55,8 +56,13 @@ export function authorizationReplies(deps: OAuthDeps, isHttps: boolean) {
       const { client, redirectUri, scopes } = request
       const form = sealForm(deps.signInKey, formOf(request), browser, deps.clock())
       const provider = deps.providerOf(client.tenant_id)
+      const isConsole = isConsoleClient(client)
+      // Nothing to ask here: neither for consent, nor by what to sign in.
+      if (isConsole && provider?.only === true)
+        return redirectTo(exchange, providerAddress(form), `\r\nSet-Cookie: ${cookies.write(browser)}`)
       const body = signInPage({
         clientName: client.name,
+        isConsole,
         tenantName: deps.tenantNameOf(client.tenant_id),
         redirectUri,
         scopes,
@@ -65,7 +71,7 @@ export function authorizationReplies(deps: OAuthDeps, isHttps: boolean) {
         failure: retry?.failure ?? '',
         provider: provider && { name: provider.name, host: new URL(provider.issuer).host, isOnly: provider.only },
       })
-      showHtml(exchange, body, { browser, redirectUri, isRetry: retry !== undefined })
+      showHtml(exchange, body, { browser, redirectUri, isRetry: retry !== undefined, isHttps })
     },
 
     /** The second page of a sign-in: a code is needed. */
@@ -77,32 +83,32 @@ export function authorizationReplies(deps: OAuthDeps, isHttps: boolean) {
         failure,
         freshSecret: proven.freshSecret,
       })
-      showHtml(exchange, body, { browser, redirectUri: request.redirectUri, isRetry: failure !== '' })
+      showHtml(exchange, body, { browser, redirectUri: request.redirectUri, isRetry: failure !== '', isHttps })
     },
   }
+}
 
-  function showHtml(
-    exchange: Exchange,
-    body: string,
-    {
-      browser,
-      redirectUri,
-      isRetry,
-    }: { readonly browser: string; readonly redirectUri: string; readonly isRetry: boolean },
-  ): void {
-    // Browsers open no password dialog for a challenge whose scheme they do not support.
-    const status = !isRetry ? '200 OK' : '401 Unauthorized\r\nWWW-Authenticate: Bearer realm="attribution"'
-    const headers = [
-      ['Content-Type', HTML_TYPE],
-      ['Cache-Control', 'no-store'],
-      ...pageHeaders(isHttps, [formTargetOf(redirectUri)]),
-      ['Set-Cookie', cookies.write(browser)],
-    ]
-    exchange.reply(
-      headers.reduce((head, [name, value]) => `${head}\r\n${name}: ${value}`, status),
-      body,
-    )
-  }
+/** Replies with a page of the sign-in, tied to the browser by its cookie. */
+function showHtml(exchange: Exchange, body: string, { browser, redirectUri, isRetry, isHttps }: Shown): void {
+  // Browsers open no password dialog for a challenge whose scheme they do not support.
+  const status = !isRetry ? '200 OK' : '401 Unauthorized\r\nWWW-Authenticate: Bearer realm="attribution"'
+  const headers = [
+    ['Content-Type', HTML_TYPE],
+    ['Cache-Control', 'no-store'],
+    ...pageHeaders(isHttps, [formTargetOf(redirectUri)]),
+    ['Set-Cookie', signInCookie(isHttps).write(browser)],
+  ]
+  exchange.reply(
+    headers.reduce((head, [name, value]) => `${head}\r\n${name}: ${value}`, status),
+    body,
+  )
+}
+
+interface Shown {
+  readonly browser: string
+  readonly redirectUri: string
+  readonly isRetry: boolean
+  readonly isHttps: boolean
 }
 
 /** The part of a request that a form carries. */
@@ -136,8 +142,10 @@ export const formFor = (exchange: Exchange, isHttps: boolean) =>
 export const wantsHtml = (exchange: Exchange): boolean => accepts(exchange.header('accept'), 'text/html')
 
 /** After a 303 the browser sends a GET without the password (RFC 9700 4.12). */
-export const redirectTo = (exchange: Exchange, address: string): void =>
-  exchange.reply(`303 See Other\r\nLocation: ${address}\r\nCache-Control: no-store\r\nReferrer-Policy: no-referrer`, '')
+export function redirectTo(exchange: Exchange, address: string, more = ''): void {
+  const lines = `Location: ${address}\r\nCache-Control: no-store\r\nReferrer-Policy: no-referrer${more}`
+  exchange.reply(`303 See Other\r\n${lines}`, '')
+}
 
 /** The request that a form carries, checked again: the client may have changed since the page was shown. */
 export const readRequestOf = (form: SignInForm, deps: Pick<OAuthDeps, 'findClient'>): ReadAuthorizationRequest =>

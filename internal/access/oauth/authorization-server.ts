@@ -1,5 +1,6 @@
 import type { Route } from '../../http/route.js'
 import { authorizeRoutes } from './authorize-routes.js'
+import { consoleSessionRoutes } from './console-session-routes.js'
 import { metadataRoutes } from './metadata-routes.js'
 import type { OAuthDeps } from './oauth-deps.js'
 import { type ProviderSignIn, providerRoutes } from './provider-routes.js'
@@ -15,6 +16,7 @@ export function oauthRoutes(deps: OAuthDeps, provider: ProviderSignIn): readonly
   return [
     ...metadataRoutes(deps),
     ...tokenRoutes(deps),
+    ...consoleSessionRoutes(deps),
     ...authorizeRoutes(deps, limits),
     ...providerRoutes(deps, provider, limits),
   ]

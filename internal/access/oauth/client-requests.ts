@@ -45,6 +45,15 @@ export function clientRequests(
   action: TokenAction['action'],
   serve: ServeClient,
 ): (exchange: Exchange) => void {
+  const requests = formRequests(deps, action)
+  return (exchange) => requests(exchange, serve)
+}
+
+/** The same, where each request is served by what was read from its head. */
+export function formRequests(
+  deps: OAuthDeps,
+  action: TokenAction['action'],
+): (exchange: Exchange, serve: ServeClient) => void {
   const failures = new KeyedBudgets(FAILURES_PER_ADDRESS, ADDRESSES_MAX)
   const publicRequests = new KeyedBudgets(PUBLIC_PER_ADDRESS, ADDRESSES_MAX)
 
@@ -60,7 +69,7 @@ export function clientRequests(
     exchange.replyProblem(problem)
   }
 
-  const serveForm = async (exchange: Exchange, body: Buffer): Promise<void> => {
+  const serveForm = async (exchange: Exchange, body: Buffer, serve: ServeClient): Promise<void> => {
     const form = readParameters(body.toString('utf8'))
     if (form === undefined) {
       const detail = 'A parameter is repeated, or the form is not percent-encoded UTF-8.'
@@ -80,13 +89,13 @@ export function clientRequests(
     await serve(exchange, client, form)
   }
 
-  return (exchange) => {
+  return (exchange, serve) => {
     exchange.problemForm = oauthProblemForm(exchange.header('accept'))
     const refusal = unreadable(exchange, deps)
     if (refusal !== undefined) return exchange.refuseAndClose(refusal)
     exchange.keepAddress()
     exchange.readBody(BODY_BYTES_MAX, (body) => {
-      serveForm(exchange, body).catch((cause: unknown) => answerFailure(exchange, cause))
+      serveForm(exchange, body, serve).catch((cause: unknown) => answerFailure(exchange, cause))
     })
   }
 }

@@ -122,6 +122,8 @@ export function isClientSecret(mode: Mode, client: StoredClient | undefined, sec
 /** A public client has no secret: nobody knows this one. */
 const UNUSED_SECRET = storeClientSecret(createClientSecret('production'))
 
+export const isConsoleClient = ({ id, tenant_id: tenantId }: StoredClient): boolean => id === consoleClientId(tenantId)
+
 /**
  * Finds the console's client by its id.
  *

@@ -277,6 +277,57 @@ export const FINISH_AT_PROVIDER: Operation = {
   parameters: { id: z.string() },
 }
 
+/** Steps of the console's page: no part of the API's own contract. */
+const CONSOLE_STEP = {
+  tag: 'Authorization',
+  replies: {
+    200: {
+      description: 'An access token, who it is of, and the cookie for the next one.',
+      contents: json(
+        tokenResponse.omit({ refresh_token: true }).extend({
+          user: z.object({ id: z.string(), username: z.string() }),
+          tenant: z.object({ id: z.string(), name: z.string() }),
+        }),
+      ),
+    },
+  },
+  problems: OF_CLIENTS,
+  problem: oauthProblem,
+} as const
+
+export const BEGIN_CONSOLE_SESSION: Operation = {
+  ...CONSOLE_STEP,
+  id: 'beginConsoleSession',
+  summary: 'Exchange the code of a sign-in for a session',
+  body: {
+    contents: {
+      [FORM]: {
+        schema: z.object({
+          client_id: clientId(),
+          code: z.string(),
+          redirect_uri: z.string(),
+          code_verifier: z.string(),
+        }),
+      },
+    },
+  },
+}
+
+export const CONTINUE_CONSOLE_SESSION: Operation = {
+  ...CONSOLE_STEP,
+  id: 'continueConsoleSession',
+  summary: 'Exchange the cookie for an access token',
+  body: { contents: { [FORM]: { schema: z.object({ client_id: clientId() }) } } },
+}
+
+export const END_CONSOLE_SESSIONS: Operation = {
+  tag: 'Authorization',
+  id: 'endConsoleSessions',
+  summary: 'End all sessions of the browser',
+  replies: { 204: { description: 'Ended.' } },
+  problems: ['MALFORMED_REQUEST'],
+}
+
 const CACHED = {
   'Cache-Control': z.string().regex(/^public, max-age=\d+$/),
   ETag: z.string(),

@@ -17,6 +17,8 @@ export interface StoredSession {
   readonly auth_time: number
   /** How often it was refreshed: the number of the only refresh token that is valid. */
   readonly generation: number
+  /** When it last was. Absent: not yet. */
+  readonly refreshed_at_ms?: number
   readonly status: 'active' | 'revoked'
 }
 
@@ -34,8 +36,13 @@ export interface Sessions {
   begin(session: StoredSession): Promise<boolean>
   /** The session of an id, active or revoked. */
   find(id: string): Promise<StoredSession | undefined>
-  /** Advances to the next refresh token, once for each generation. */
-  refresh(id: string, generation: number, nowMs: number): Promise<Refreshed>
+  /**
+   * Advances to the next refresh token, once for each generation.
+   *
+   * @param graceMs for so long after an advance it stays, and the token before the newest one is as good: an answer may
+   * be lost, and several requests may carry the same token. Default: not at all
+   */
+  refresh(id: string, generation: number, nowMs: number, graceMs?: number): Promise<Refreshed>
   /**
    * Ends it for good, and with it its refresh token and access tokens. Resolves when this gateway refuses them.
    *
@@ -82,14 +89,17 @@ export function storedSessions(bucket: KV, denyTokensOf: (sessionId: string) => 
 
     find: async (id) => (await read(id))?.session,
 
-    async refresh(id, generation, nowMs) {
+    async refresh(id, generation, nowMs, graceMs = 0) {
       for (;;) {
         const found = await read(id)
         if (found === undefined || found.session.status === 'revoked') return { kind: 'ended' }
         const { session, revision } = found
         if (nowMs / 1_000 >= session.auth_time + SESSION_LIFE_S_MAX) return { kind: 'ended' }
+        const isRecent = nowMs - (session.refreshed_at_ms ?? 0) < graceMs
+        if (isRecent && [session.generation, session.generation - 1].includes(generation))
+          return { kind: 'refreshed', session }
         if (generation !== session.generation) return { kind: 'reused' }
-        const next = { ...session, generation: generation + 1 }
+        const next = { ...session, generation: generation + 1, refreshed_at_ms: nowMs }
         try {
           await bucket.update(id, JSON.stringify(next), revision)
           return { kind: 'refreshed', session: next }

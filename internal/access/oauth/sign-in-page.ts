@@ -8,6 +8,8 @@ import { setUpAddress } from './second-factor.js'
 /** The content of the page: who requests which access, and why an earlier attempt failed. */
 export interface SignInPage {
   readonly clientName: string
+  /** Whether the client is our own console, which needs no consent. */
+  readonly isConsole: boolean
   /** In whose data the person signs in. */
   readonly tenantName: string
   readonly redirectUri: string
@@ -38,14 +40,12 @@ export const formTargetOf = (redirectUri: string): string =>
 const shownTarget = (redirectUri: string): string => new URL(redirectUri).host || originOf(redirectUri)
 
 export const signInPage = (page: SignInPage): string => {
-  const { clientName, tenantName, redirectUri, scopes, form, failure, provider } = page
+  const { form, failure, provider } = page
   return htmlPage(
     'Sign in',
-    `<p><strong>${escapeHtml(clientName)}</strong> at ${escapeHtml(shownTarget(redirectUri))} requests access to the data of
-<strong>${escapeHtml(tenantName)}</strong>:</p>
-<ul>${scopes.map((scope) => `<li>${MEANING[scope]}</li>`).join('')}</ul>
+    `${page.isConsole ? `<p>To the data of <strong>${escapeHtml(page.tenantName)}</strong>.</p>` : consent(page)}
 ${failureText(failure)}
-${provider === undefined ? '' : providerLink(provider, form)}
+${provider === undefined ? '' : providerLink(page, provider)}
 <form method="post" action="/v1/oauth/authorize">
 <input type="hidden" name="request" value="${escapeHtml(form)}">
 ${provider?.isOnly === true ? '' : passwordFields(page)}
@@ -54,15 +54,27 @@ ${provider?.isOnly === true ? '' : passwordFields(page)}
   )
 }
 
+const consent = ({ clientName, tenantName, redirectUri, scopes }: SignInPage): string =>
+  `<p><strong>${escapeHtml(clientName)}</strong> at ${escapeHtml(shownTarget(redirectUri))} requests access to the data of
+<strong>${escapeHtml(tenantName)}</strong>:</p>
+<ul>${scopes.map((scope) => `<li>${MEANING[scope]}</li>`).join('')}</ul>`
+
+/** What the person agrees to by signing in. */
+const andAllow = ({ isConsole }: SignInPage): string => (isConsole ? '' : ' and allow')
+
 const failureText = (failure: string): string =>
   failure === '' ? '' : `<p class="failure" role="alert" id="failure">${escapeHtml(failure)}</p>`
 
 /** A link, because a policy for forms would have to name the provider's own address. */
-const providerLink = ({ name, host }: NonNullable<SignInPage['provider']>, form: string): string =>
-  `<p><a class="button" href="/v1/oauth/provider?request=${encodeURIComponent(form)}">Sign in with ` +
-  `${escapeHtml(name)} and allow</a> (at ${escapeHtml(host)})</p>`
+const providerLink = (page: SignInPage, { name, host }: NonNullable<SignInPage['provider']>): string =>
+  `<p><a class="button" href="${providerAddress(page.form)}">Sign in with ` +
+  `${escapeHtml(name)}${andAllow(page)}</a> (at ${escapeHtml(host)})</p>`
 
-const passwordFields = ({ username, failure, provider }: SignInPage): string => {
+/** @param form sealed */
+export const providerAddress = (form: string): string => `/v1/oauth/provider?request=${encodeURIComponent(form)}`
+
+const passwordFields = (page: SignInPage): string => {
+  const { username, failure, provider } = page
   const usernameRules = 'autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="128"'
   const usernameFocus = failure === '' && provider === undefined ? ' autofocus' : ''
   const passwordRules = 'autocomplete="current-password" required maxlength="256"'
@@ -71,7 +83,7 @@ const passwordFields = ({ username, failure, provider }: SignInPage): string => 
 <input id="username" name="username" ${usernameRules} value="${escapeHtml(username)}"${usernameFocus}>
 <label for="password">Password</label>
 <input id="password" name="password" type="password" ${passwordRules}${passwordFocus}>
-<button type="submit" name="decision" value="allow">Sign in and allow</button>`
+<button type="submit" name="decision" value="allow">Sign in${andAllow(page)}</button>`
 }
 
 /** The second page of a sign-in: a code, and before the first one what an authenticator app needs. */

@@ -4,9 +4,9 @@ import type { Operation } from '../../http/contract/operation.js'
 import type { Exchange } from '../../http/exchange.js'
 import type { Route } from '../../http/route.js'
 import { clientRequests } from './client-requests.js'
-import type { StoredClient } from './clients.js'
-import { type EndedSignIn, grant } from './grants.js'
-import { issueAccessToken } from './issue-token.js'
+import { isConsoleClient, type StoredClient } from './clients.js'
+import { type EndedSignIn, grant, type TokenRequest } from './grants.js'
+import { issueAccessToken, type TokenSubject } from './issue-token.js'
 import { recordTokenAction } from './oauth-audit.js'
 import { ISSUE_TOKEN, REVOKE_TOKEN } from './oauth-contract.js'
 import type { OAuthDeps } from './oauth-deps.js'
@@ -30,28 +30,55 @@ export const issueTokenRoute = (path: string, operation: Operation, deps: OAuthD
   limitsItself: true,
   operation,
   handle: clientRequests(deps, 'token.issue', async (exchange, client, form) => {
-    const nowMs = deps.clock()
-    const action = form.get('grant_type') === 'refresh_token' ? 'token.refresh' : 'token.issue'
-    const entry = { action, tenantId: client.tenant_id, actor: client.id, target: client.id } as const
-    const granted = await grant({ client, form, isLoopback: isLoopback(exchange.address) }, deps, nowMs)
-    if (!granted.ok) {
-      if (granted.ended !== undefined) await recordEnd(deps, exchange, client, granted.ended)
-      await recordTokenAction(deps, exchange, { ...entry, refusal: granted.problem })
-      return exchange.replyProblem(granted.problem)
-    }
-    const { subject, refreshToken } = granted
-    const token = await issueAccessToken(deps.parties, deps.keys.signer(), subject, deps.tokenLifeS, nowMs)
-    await recordTokenAction(deps, exchange, { ...entry, target: subject.person?.userId ?? client.id })
+    // Its refresh tokens are in cookies that no script can read (`console-session-routes.ts`).
+    if (isConsoleClient(client)) return exchange.replyProblem(NOT_HERE)
+    const issued = await issueToken(deps, exchange, { client, form })
+    if (issued === undefined) return
+    const { answer, refreshToken } = issued
     // RFC 6749 section 5.1.
     exchange.replyJson('200 OK\r\nPragma: no-cache', {
-      access_token: token,
-      token_type: 'Bearer',
-      expires_in: deps.tokenLifeS,
-      scope: subject.scopes.join(' '),
+      ...answer,
       ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
     })
   }),
 })
+
+const NOT_HERE = oauthProblem('unauthorized_client', 'The console has endpoints of its own.')
+
+interface Issued {
+  readonly subject: TokenSubject
+  /** Undefined for a client without refresh tokens. */
+  readonly refreshToken: string | undefined
+  /** Without it. */
+  readonly answer: object
+}
+
+/** Performs and audits the grant of a client's request. @returns undefined when it is refused, which is replied */
+export async function issueToken(
+  deps: OAuthDeps,
+  exchange: Exchange,
+  { client, form, graceMs = 0 }: Pick<TokenRequest, 'client' | 'form' | 'graceMs'>,
+): Promise<Issued | undefined> {
+  const nowMs = deps.clock()
+  const action = form.get('grant_type') === 'refresh_token' ? 'token.refresh' : 'token.issue'
+  const entry = { action, tenantId: client.tenant_id, actor: client.id, target: client.id } as const
+  const granted = await grant({ client, form, isLoopback: isLoopback(exchange.address), graceMs }, deps, nowMs)
+  if (!granted.ok) {
+    if (granted.ended !== undefined) await recordEnd(deps, exchange, client, granted.ended)
+    await recordTokenAction(deps, exchange, { ...entry, refusal: granted.problem })
+    return void exchange.replyProblem(granted.problem)
+  }
+  const { subject, refreshToken } = granted
+  const token = await issueAccessToken(deps.parties, deps.keys.signer(), subject, deps.tokenLifeS, nowMs)
+  await recordTokenAction(deps, exchange, { ...entry, target: subject.person?.userId ?? client.id })
+  const answer = {
+    access_token: token,
+    token_type: 'Bearer',
+    expires_in: deps.tokenLifeS,
+    scope: subject.scopes.join(' '),
+  }
+  return { subject, refreshToken, answer }
+}
 
 /** A revocation endpoint, for the clients and the audience of `deps`. */
 export const revokeTokenRoute = (path: string, operation: Operation, deps: OAuthDeps): Route => ({
@@ -81,7 +108,12 @@ const OTHER_CLIENTS = oauthProblem('invalid_grant', 'The token was issued to ano
 /**
  * Records that a person was signed out by a client that revoked or misused a token, even a client of another tenant.
  */
-const recordEnd = (deps: OAuthDeps, exchange: Exchange, client: StoredClient, { tenantId, userId }: EndedSignIn) =>
+export const recordEnd = (
+  deps: OAuthDeps,
+  exchange: Exchange,
+  client: Pick<StoredClient, 'id' | 'tenant_id'>,
+  { tenantId, userId }: EndedSignIn,
+) =>
   recordTokenAction(deps, exchange, {
     action: 'session.sign_out',
     tenantId,

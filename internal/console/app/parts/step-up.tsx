@@ -1,11 +1,34 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ApiProblem } from '../api/ask.js'
-import { prepareSignInAgain, type SignInAgain } from '../session/session.js'
+import { onExpiry, prepareSignInAgain, type SignInAgain } from '../session/session.js'
 import { Dialog } from './dialog.js'
 
-/** Waits for the dialog's outcome: whether the person signed in again. */
-type Waiting = (isSignedIn: boolean) => void
+/** Why a person is asked to sign in again: a change needs a recent sign-in, or theirs has ended. */
+type Why = 'recent' | 'ended'
+
+const WORDS: Readonly<Record<Why, { readonly title: string; readonly means: string; readonly leave: string }>> = {
+  recent: {
+    title: 'Sign in again',
+    means: 'This change needs a sign-in within the last 15 minutes. What you have typed stays here.',
+    leave: 'Leave it as it is',
+  },
+  ended: {
+    title: 'Your sign-in has ended',
+    means: 'Sign in again, and the page goes on where it is. What you have typed stays here.',
+    leave: 'Sign out',
+  },
+}
+
+interface Waiting {
+  readonly why: Why
+  /** Waits for the dialog's outcome. */
+  readonly settle: (isSignedIn: boolean) => void
+}
 let openDialog: ((waiting: Waiting) => void) | undefined
+
+/** @returns whether the person has signed in again; false where there is no dialog */
+const askToSignIn = (why: Why): Promise<boolean> =>
+  new Promise((settle) => (openDialog === undefined ? settle(false) : openDialog({ why, settle })))
 
 /**
  * Does what may need a recent sign-in. Where the service asks for one, the person signs in again in a window of their
@@ -18,10 +41,8 @@ export async function withStepUp<T>(change: () => Promise<T>): Promise<T> {
   try {
     return await change()
   } catch (cause) {
-    if (!(cause instanceof ApiProblem) || cause.code !== 'STEP_UP_REQUIRED' || openDialog === undefined) throw cause
-    const open = openDialog
-    const isSignedIn = await new Promise<boolean>((resolve) => open(resolve))
-    if (!isSignedIn) throw cause
+    if (!(cause instanceof ApiProblem) || cause.code !== 'STEP_UP_REQUIRED') throw cause
+    if (!(await askToSignIn('recent'))) throw cause
     return change()
   }
 }
@@ -31,31 +52,40 @@ export function StepUp() {
   const [waiting, setWaiting] = useState<Waiting | undefined>()
   const [again, setAgain] = useState<SignInAgain | undefined>()
   const [isBlocked, setBlocked] = useState(false)
+  const [round, setRound] = useState(0)
   useEffect(() => {
-    openDialog = (resolve) => setWaiting(() => resolve)
+    openDialog = setWaiting
+    onExpiry(() => askToSignIn('ended'))
     return () => {
       openDialog = undefined
+      onExpiry(undefined)
     }
   }, [])
   useEffect(() => {
     if (waiting === undefined) return
-    let prepared: SignInAgain | undefined
-    void prepareSignInAgain().then((made) => {
-      prepared = made
+    const prepared = prepareSignInAgain(waiting.why === 'recent')
+    void prepared.then((made) => {
       setAgain(made)
-      void made.done.then((isSignedIn) => {
-        setWaiting(undefined)
-        setAgain(undefined)
-        waiting(isSignedIn)
+      return made.done.then((isSignedIn) => {
+        setWaiting((now) => (now === waiting ? undefined : now))
+        waiting.settle(isSignedIn)
       })
     })
-    return () => prepared?.cancel()
+    // A sign-in that ends while a change waits for a recent one is the first thing to ask.
+    return () => {
+      setAgain(undefined)
+      setBlocked(false)
+      void prepared.then((made) => made.cancel())
+    }
   }, [waiting])
   if (waiting === undefined) return null
 
+  const { title, means, leave } = WORDS[waiting.why]
+  // To leave what has ended is to lose what was typed: the dialog opens again, and only its button does that.
+  const close = (): void => (waiting.why === 'recent' ? again?.cancel() : setRound((before) => before + 1))
   return (
-    <Dialog title="Sign in again" onClose={() => again?.cancel()}>
-      <p>This change needs a sign-in within the last 15 minutes. What you have typed stays here.</p>
+    <Dialog key={round} title={title} onClose={close}>
+      <p>{means}</p>
       {isBlocked && <p role="alert">The browser blocked the window: allow pop-ups for this address, and try again.</p>}
       <p class="actions">
         <button
@@ -67,7 +97,7 @@ export function StepUp() {
           Sign in in a new window
         </button>
         <button type="button" onClick={() => again?.cancel()}>
-          Leave it as it is
+          {leave}
         </button>
       </p>
     </Dialog>

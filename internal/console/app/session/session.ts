@@ -1,35 +1,42 @@
 import { addressOf, readAddress, setTenant } from '../../figures/address.js'
+import { type KnownTenants, tenantMeant } from '../../figures/tenants.js'
 import {
   clientIdOf,
+  endSessions,
   redeemCode,
   redeemLink,
   redirectUri,
-  refreshTokens,
-  revokeTokens,
+  renewTokens,
   SignInRefused,
   type Tokens,
 } from './tokens.js'
 
 /**
- * The sign-in of this browser tab: how it begins, is renewed, is shared with other tabs, and ends.
+ * The sign-in of this browser: how it begins, goes on, is asked for again, and ends.
  *
- * Tokens are in memory only, so that a closed browser has forgotten them. Tabs hand them to each other over a
- * BroadcastChannel, and renew them one at a time (Web Locks): a refresh token is valid once.
+ * It is a cookie that no script can read. Each tab exchanges it for an access token, which it has in memory only, and
+ * tells the others over a BroadcastChannel when somebody has signed in or out.
  */
 
 const TENANT_KEY = 'attribution.tenant'
+const TENANTS_KEY = 'attribution.tenants'
 const PENDING_KEY = 'attribution.sign-in'
 /** Renewed when it has less than this left. */
 const RENEW_BEFORE_MS = 60_000
-/** How long to wait for another tab to answer. */
-const OTHER_TABS_MS = 150
 
 type Message =
-  | { readonly kind: 'asks'; readonly tenantId: string }
-  | { readonly kind: 'has'; readonly tokens: Tokens }
+  | { readonly kind: 'began'; readonly tenantId: string }
   | { readonly kind: 'ended' }
   /** From the window in which a person signed in again. */
   | { readonly kind: 'answered'; readonly state: string; readonly code: string | null }
+
+/** What becomes of the sign-in while the console is open. */
+export type Change =
+  | { readonly kind: 'signed out'; readonly reason: string }
+  /** In another tab, or in the window in which a person was to sign in again. */
+  | { readonly kind: 'somebody else'; readonly username: string }
+  /** In another tab, while nobody was signed in in this one. */
+  | { readonly kind: 'signed in' }
 
 /** What a redirect to the sign-in page leaves behind: removed as soon as the answer is there. */
 interface Pending {
@@ -40,73 +47,106 @@ interface Pending {
 }
 
 let tokens: Tokens | undefined
+let renewing: Promise<string> | undefined
+let askAgain: (() => Promise<boolean>) | undefined
 const channel = new BroadcastChannel('attribution.session')
-const listeners = new Set<() => void>()
+const listeners = new Set<(change: Change) => void>()
 
 channel.addEventListener('message', ({ data }: MessageEvent<Message>) => {
-  if (data.kind === 'asks' && tokens?.tenantId === data.tenantId) say({ kind: 'has', tokens })
-  if (data.kind === 'has' && tokens?.tenantId === data.tokens.tenantId) tokens = data.tokens
-  if (data.kind === 'ended' && tokens !== undefined) forget()
+  if (data.kind === 'ended' && tokens !== undefined) end({ kind: 'signed out', reason: '' })
+  if (data.kind !== 'began' || data.tenantId !== (tokens?.tenantId ?? rememberedTenant())) return
+  if (tokens === undefined) end({ kind: 'signed in' })
+  else renewAccessToken(tokens.accessToken).catch(() => undefined)
 })
 
 const say = (message: Message): void => channel.postMessage(message)
 
 export const currentTokens = (): Tokens | undefined => tokens
-/** The tenant that the address names, else that of the last sign-in: an address alone is remembered by nobody. */
-export const rememberedTenant = (): string =>
-  readAddress(location.pathname, location.search).tenant || (localStorage.getItem(TENANT_KEY) ?? '')
 export const hasScope = (scope: string): boolean => tokens?.scopes.includes(scope) === true
 
-/** Calls back when the person is signed out. @returns stops */
-export function onSignedOut(listener: () => void): () => void {
+const knownTenants = (): KnownTenants => JSON.parse(localStorage.getItem(TENANTS_KEY) ?? '{}') as KnownTenants
+
+/** The tenant that a person means by its id or name. */
+export const tenantOf = (text: string): string => tenantMeant(text.trim(), knownTenants())
+
+/** The tenant that the address names, else that of the last sign-in: an address alone is remembered by nobody. */
+export function rememberedTenant(): string {
+  const { tenant } = readAddress(location.pathname, location.search)
+  return tenant === '' ? (localStorage.getItem(TENANT_KEY) ?? '') : tenantOf(tenant)
+}
+
+/** @returns stops */
+export function onChange(listener: (change: Change) => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
 }
 
-function keep(renewed: Tokens): void {
-  tokens = renewed
-  localStorage.setItem(TENANT_KEY, renewed.tenantId)
-  say({ kind: 'has', tokens: renewed })
+/** @param ask whether the person has signed in again: asked where they are, when their sign-in has ended meanwhile */
+export function onExpiry(ask: (() => Promise<boolean>) | undefined): void {
+  askAgain = ask
 }
 
-function forget(): void {
+/** @returns the access token */
+function keep(renewed: Tokens): string {
+  if (tokens !== undefined && tokens.userId !== renewed.userId) {
+    // What one person has begun here must not be done in the name of another.
+    end({ kind: 'somebody else', username: renewed.username })
+    throw new SignInRefused('Somebody else has signed in.')
+  }
+  tokens = renewed
+  localStorage.setItem(TENANT_KEY, renewed.tenantId)
+  localStorage.setItem(TENANTS_KEY, JSON.stringify({ ...knownTenants(), [renewed.tenantId]: renewed.tenantName }))
+  return renewed.accessToken
+}
+
+/** The same, of a new sign-in, of which other tabs know nothing yet. */
+function begin(renewed: Tokens): void {
+  say({ kind: 'began', tenantId: renewed.tenantId })
+  keep(renewed)
+}
+
+function end(change: Change): void {
   tokens = undefined
-  for (const listener of listeners) listener()
+  for (const listener of listeners) listener(change)
 }
 
 /**
- * Signs in from what the address holds (the answer of the sign-in page, or a one-time link), else from another tab.
- * Removes from the address what must not stay there.
+ * Signs in from what the address holds (the answer of the sign-in page, or a one-time link), else by the cookie. Removes
+ * from the address what must not stay there.
  *
  * @returns why nobody is signed in; undefined when somebody is
  * @throws SignInRefused when the address held a sign-in that is not valid any more
  */
 export async function beginSession(): Promise<'callback elsewhere' | 'signed out' | undefined> {
   const address = new URL(location.href)
-  const tenantId = rememberedTenant()
   if (address.pathname === '/console/callback') return answerCallback(address)
+  const tenantId = rememberedTenant()
+  if (clientIdOf(tenantId) === '') return 'signed out'
   const link = new URLSearchParams(address.hash.slice(1))
   const [code, verifier] = [link.get('code'), link.get('verifier')]
+  history.replaceState(null, '', addressAt(tenantId))
   if (code !== null && verifier !== null) {
-    history.replaceState(null, '', addressAt(tenantId))
-    keep(await redeemLink(tenantId, code, verifier))
+    begin(await redeemLink(tenantId, code, verifier))
     return undefined
   }
-  tokens = await fromOtherTab(tenantId)
-  if (tokens === undefined) return 'signed out'
-  history.replaceState(null, '', addressAt(tenantId))
-  return undefined
+  try {
+    keep(await renewTokens(tenantId))
+    return undefined
+  } catch (cause) {
+    if (cause instanceof SignInRefused) return 'signed out'
+    throw cause
+  }
 }
 
-/** Where the person is, once signed in at the tenant. */
+/** Where the person is, at the tenant. */
 function addressAt(tenantId: string): string {
   setTenant(tenantId)
   const { page, params } = readAddress(location.pathname, location.search)
   return addressOf(page, params)
 }
 
-async function answerCallback(address: URL): Promise<'callback elsewhere' | 'signed out' | undefined> {
-  const [code, state] = [address.searchParams.get('code'), address.searchParams.get('state') ?? '']
+async function answerCallback({ searchParams }: URL): Promise<'callback elsewhere' | undefined> {
+  const [code, state] = [searchParams.get('code'), searchParams.get('state') ?? '']
   history.replaceState(null, '', addressOf('', new URLSearchParams()))
   const pending = JSON.parse(sessionStorage.getItem(PENDING_KEY) ?? 'null') as Pending | null
   sessionStorage.removeItem(PENDING_KEY)
@@ -116,25 +156,9 @@ async function answerCallback(address: URL): Promise<'callback elsewhere' | 'sig
   }
   setTenant(pending.tenantId)
   history.replaceState(null, '', pending.returnTo)
-  if (code === null) return 'signed out'
-  keep(await redeemCode(pending.tenantId, code, pending.verifier))
+  if (code === null) throw new SignInRefused(searchParams.get('error_description') ?? 'You did not sign in.')
+  begin(await redeemCode(pending.tenantId, code, pending.verifier))
   return undefined
-}
-
-function fromOtherTab(tenantId: string): Promise<Tokens | undefined> {
-  return new Promise((resolve) => {
-    const answered = ({ data }: MessageEvent<Message>): void => {
-      if (data.kind === 'has' && data.tokens.tenantId === tenantId) settle(data.tokens)
-    }
-    const settle = (found: Tokens | undefined): void => {
-      channel.removeEventListener('message', answered)
-      clearTimeout(timer)
-      resolve(found)
-    }
-    const timer = setTimeout(() => settle(undefined), OTHER_TABS_MS)
-    channel.addEventListener('message', answered)
-    say({ kind: 'asks', tenantId })
-  })
 }
 
 const authorizeUrl = (tenantId: string, state: string, challenge: string, more: Record<string, string> = {}): string =>
@@ -168,7 +192,8 @@ export async function goToSignIn(tenantId: string): Promise<void> {
   const [state, verifier] = [randomText(), randomText()]
   const pending: Pending = { state, verifier, tenantId, returnTo: addressAt(tenantId) }
   sessionStorage.setItem(PENDING_KEY, JSON.stringify(pending))
-  location.assign(authorizeUrl(tenantId, state, await challengeOf(verifier)))
+  // No step back comes here, which would lead to the sign-in page again.
+  location.replace(authorizeUrl(tenantId, state, await challengeOf(verifier)))
 }
 
 /** A second sign-in in a window of its own, so that what the person has typed here stays. */
@@ -180,62 +205,84 @@ export interface SignInAgain {
   cancel(): void
 }
 
-export async function prepareSignInAgain(): Promise<SignInAgain> {
+/** @param isRecent whether the person must authenticate anew, also where the company's provider knows them */
+export async function prepareSignInAgain(isRecent: boolean): Promise<SignInAgain> {
   const tenantId = tokens?.tenantId ?? rememberedTenant()
   const [state, verifier] = [randomText(), randomText()]
-  // The company's provider would answer by itself with the sign-in it has.
-  const url = authorizeUrl(tenantId, state, await challengeOf(verifier), { max_age: '0' })
-  let settle: (isSignedIn: boolean) => void = () => undefined
-  const done = new Promise<boolean>((resolve) => {
-    settle = resolve
+  const url = authorizeUrl(tenantId, state, await challengeOf(verifier), isRecent ? { max_age: '0' } : {})
+  let resolve: (isSignedIn: boolean) => void = () => undefined
+  const done = new Promise<boolean>((settled) => {
+    resolve = settled
   })
-  const answered = ({ data }: MessageEvent<Message>): void => {
-    if (data.kind !== 'answered' || data.state !== state) return
-    channel.removeEventListener('message', answered)
-    if (data.code === null) return settle(false)
-    redeemCode(tenantId, data.code, verifier).then(
-      (renewed) => {
-        keep(renewed)
-        settle(true)
-      },
-      () => settle(false),
-    )
+  const settle = (isSignedIn: boolean): void => {
+    channel.removeEventListener('message', hear)
+    resolve(isSignedIn)
   }
-  channel.addEventListener('message', answered)
+  // A change that waits is given up; a sign-in that has ended is still asked for.
+  const fail = (): void => {
+    if (isRecent) settle(false)
+  }
+  const hear = ({ data }: MessageEvent<Message>): void => {
+    if (data.kind === 'answered' && data.state === state) {
+      if (data.code === null) fail()
+      else
+        redeemCode(tenantId, data.code, verifier)
+          .then(begin)
+          .then(() => settle(true), fail)
+    }
+    // In another tab.
+    if (data.kind === 'began' && data.tenantId === tenantId) {
+      renewTokens(tenantId)
+        .then(keep)
+        .then(() => settle(true), fail)
+    }
+  }
+  channel.addEventListener('message', hear)
   return {
     open: () => window.open(url, '_blank', 'popup,width=520,height=680') !== null,
     done,
-    cancel() {
-      channel.removeEventListener('message', answered)
-      settle(false)
-    },
+    cancel: () => settle(false),
   }
 }
 
-/** An access token that is valid for a while. @throws SignInRefused when the sign-in has ended */
+/** An access token that is valid for a while. @throws SignInRefused when nobody is signed in any more */
 export async function validAccessToken(): Promise<string> {
   if (tokens !== undefined && tokens.expiresAtMs - Date.now() > RENEW_BEFORE_MS) return tokens.accessToken
   return renewAccessToken(tokens?.accessToken)
 }
 
-/** @param stale the token that must not be used any more: another tab may have renewed it already */
+/** @param stale the token that must not be used any more: it may have been renewed already */
 export async function renewAccessToken(stale: string | undefined): Promise<string> {
-  return navigator.locks.request('attribution.refresh', async () => {
-    if (tokens === undefined) throw new SignInRefused('Sign in again: the last sign-in has ended.')
-    if (tokens.accessToken !== stale) return tokens.accessToken
-    try {
-      keep(await refreshTokens(tokens))
-    } catch (cause) {
-      if (cause instanceof SignInRefused) forget()
-      throw cause
-    }
-    return tokens.accessToken
+  if (tokens !== undefined && tokens.accessToken !== stale) return tokens.accessToken
+  renewing ??= renew().finally(() => {
+    renewing = undefined
   })
+  return renewing
 }
 
+/** By the cookie; where that has ended, by the person, who is asked. What waits for the token goes on then. */
+async function renew(): Promise<string> {
+  if (tokens === undefined) throw new SignInRefused('Sign in again: the last sign-in has ended.')
+  try {
+    return keep(await renewTokens(tokens.tenantId))
+  } catch (cause) {
+    if (!(cause instanceof SignInRefused) || tokens === undefined) throw cause
+    const isSignedIn = (await askAgain?.()) === true
+    if (isSignedIn && tokens !== undefined) return tokens.accessToken
+    if (tokens !== undefined) end({ kind: 'signed out', reason: cause.message })
+    throw cause
+  }
+}
+
+const NOT_ENDED =
+  'The service did not answer, so that this browser may still be signed in. Load this page again, and sign out again.'
+
+/** Ends the sign-in of the whole browser. */
 export async function signOut(): Promise<void> {
-  const ending = tokens
+  const reason = await endSessions().then(
+    () => '',
+    () => NOT_ENDED,
+  )
   say({ kind: 'ended' })
-  forget()
-  if (ending !== undefined) await revokeTokens(ending)
+  end({ kind: 'signed out', reason })
 }

@@ -1,13 +1,14 @@
 import { consoleClientId, consoleLinkUri, consoleRedirectUri } from '../../../auth/console-client.js'
 
-/** The tokens of a sign-in, and who they are for. Kept in memory only. */
+/** An access token, who it is of, and where. Kept in memory only: what renews it is a cookie that no script can read. */
 export interface Tokens {
   readonly tenantId: string
+  readonly tenantName: string
   readonly accessToken: string
-  readonly refreshToken: string
   /** Of the access token, by this browser's clock. */
   readonly expiresAtMs: number
   readonly userId: string
+  readonly username: string
   readonly scopes: readonly string[]
 }
 
@@ -23,46 +24,45 @@ export const redeemCode = (
   code: string,
   verifier: string,
   uri: string = redirectUri(),
-): Promise<Tokens> =>
-  requestTokens(tenantId, { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: uri })
+): Promise<Tokens> => tokensOf('sign-in', tenantId, { code, code_verifier: verifier, redirect_uri: uri })
 
 /** Of a one-time link. */
 export const redeemLink = (tenantId: string, code: string, verifier: string): Promise<Tokens> =>
   redeemCode(tenantId, code, verifier, consoleLinkUri(location.origin))
 
-export const refreshTokens = ({ tenantId, refreshToken }: Tokens): Promise<Tokens> =>
-  requestTokens(tenantId, { grant_type: 'refresh_token', refresh_token: refreshToken })
+/** Of the session that the browser has at the tenant. @throws SignInRefused when there is none, or it has ended */
+export const renewTokens = (tenantId: string): Promise<Tokens> => tokensOf('token', tenantId, {})
 
-export async function revokeTokens({ tenantId, refreshToken }: Tokens): Promise<void> {
-  await postForm('/v1/oauth/revoke', { client_id: clientIdOf(tenantId), token: refreshToken })
+/** Ends the sessions of this browser, at all tenants. */
+export async function endSessions(): Promise<void> {
+  if (!(await post('sign-out', {})).ok) throw new Error('The sessions were not ended.')
 }
 
-async function requestTokens(tenantId: string, grant: Readonly<Record<string, string>>): Promise<Tokens> {
+async function tokensOf(
+  path: 'sign-in' | 'token',
+  tenantId: string,
+  fields: Readonly<Record<string, string>>,
+): Promise<Tokens> {
   const askedAtMs = Date.now()
-  const answer = await postForm('/v1/oauth/token', { client_id: clientIdOf(tenantId), ...grant })
+  const answer = await post(path, { client_id: clientIdOf(tenantId), ...fields })
   if (answer.status >= 500 || answer.status === 429) throw new Error('The sign-in service is busy; try again.')
   if (!answer.ok) throw new SignInRefused('Sign in again: the last sign-in has ended.')
-  const { access_token: accessToken, refresh_token: refreshToken, expires_in: lifeS, scope } = await answer.json()
+  const { access_token: accessToken, expires_in: lifeS, scope, user, tenant } = await answer.json()
   return {
     tenantId,
+    tenantName: tenant.name,
     accessToken,
-    refreshToken,
     expiresAtMs: askedAtMs + lifeS * 1_000,
-    userId: claimsOf(accessToken).sub,
+    userId: user.id,
+    username: user.username,
     scopes: scope.split(' '),
   }
 }
 
-const postForm = (path: string, fields: Readonly<Record<string, string>>): Promise<Response> =>
-  fetch(path, {
+const post = (path: string, fields: Readonly<Record<string, string>>): Promise<Response> =>
+  fetch(`/v1/oauth/console/${path}`, {
     method: 'POST',
     headers: { accept: 'application/json' },
     body: new URLSearchParams(fields),
-    credentials: 'omit',
+    credentials: 'same-origin',
   })
-
-/** The token came from its issuer over our own connection: nothing is verified here, the service verifies it. */
-function claimsOf(accessToken: string): { readonly sub: string } {
-  const payload = accessToken.split('.')[1] ?? ''
-  return JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')))
-}

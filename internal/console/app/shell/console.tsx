@@ -8,64 +8,73 @@ import { PAGES, type Page } from '../pages/pages.js'
 import { Failed } from '../parts/states.js'
 import { StepUp } from '../parts/step-up.js'
 import { Patterns } from '../parts/trust-bar.js'
-import { beginSession, hasScope, onSignedOut } from '../session/session.js'
+import { beginSession, type Change, hasScope, onChange } from '../session/session.js'
+import { SignInRefused } from '../session/tokens.js'
 import { ClosedPage } from './closed-page.js'
 import { Header } from './header.js'
 import { Notices } from './notices.js'
 import { OpenOverlay } from './overlays.js'
 import { useShortcuts } from './shortcuts.js'
-import { SignIn } from './sign-in.js'
+import { SignIn, SomebodyElse } from './sign-in.js'
 import { viewerZone } from './zone.js'
 
 type Phase =
-  | { readonly kind: 'beginning' }
+  | { readonly kind: 'beginning'; readonly isRepeated?: true }
   | { readonly kind: 'signed in' }
   | { readonly kind: 'signed out'; readonly reason: string; readonly isByChoice: boolean }
+  | Extract<Change, { readonly kind: 'somebody else' }>
   | { readonly kind: 'answered elsewhere' }
+
+const AGAIN_MS = 2_000
 
 /** The whole console: the sign-in page, or the menu with the page that the address names. */
 export function Console() {
   const [phase, setPhase] = useState<Phase>({ kind: 'beginning' })
   useEffect(() => {
-    beginSession().then(
-      (outcome) => {
-        if (outcome === undefined) setPhase({ kind: 'signed in' })
-        else if (outcome === 'callback elsewhere') {
-          setPhase({ kind: 'answered elsewhere' })
-          close()
-        } else setPhase(isReload() ? RELOADED : { kind: 'signed out', reason: '', isByChoice: false })
-      },
-      (cause: unknown) => {
-        const reason = cause instanceof Error ? cause.message : ''
-        setPhase({ kind: 'signed out', reason, isByChoice: true })
-      },
-    )
-    return onSignedOut(() => setPhase({ kind: 'signed out', reason: '', isByChoice: true }))
+    const begin = (): void => {
+      beginSession().then(
+        (outcome) => {
+          if (outcome === undefined) setPhase({ kind: 'signed in' })
+          else if (outcome === 'callback elsewhere') {
+            setPhase({ kind: 'answered elsewhere' })
+            close()
+          } else setPhase({ kind: 'signed out', reason: '', isByChoice: false })
+        },
+        (cause: unknown) => {
+          if (cause instanceof SignInRefused) {
+            setPhase({ kind: 'signed out', reason: cause.message, isByChoice: true })
+            return
+          }
+          // The session may still be there: nobody has to sign in because of an outage.
+          setPhase({ kind: 'beginning', isRepeated: true })
+          setTimeout(begin, AGAIN_MS)
+        },
+      )
+    }
+    begin()
+    return onChange((change) => {
+      if (change.kind === 'signed in') begin()
+      else setPhase(change.kind === 'signed out' ? { ...change, isByChoice: true } : change)
+    })
   }, [])
 
   switch (phase.kind) {
     case 'beginning':
-      return <p class="waiting">Signing in …</p>
+      return (
+        <p class="waiting" role="status">
+          {phase.isRepeated === true ? 'The service does not answer; trying again …' : 'Signing in …'}
+        </p>
+      )
     case 'answered elsewhere':
       return <p class="waiting">You are signed in. Close this window.</p>
+    case 'somebody else':
+      return <SomebodyElse username={phase.username} />
     case 'signed out':
       return <SignIn reason={phase.reason} goesOn={!phase.isByChoice} />
     case 'signed in':
       return <Pages />
   }
 }
-
-/** The person was here a moment ago, and would wonder at a sign-in page. */
-const RELOADED: Phase = {
-  kind: 'signed out',
-  reason:
-    'Loading the page anew has ended your sign-in: no browser keeps it, and no other tab of this console is open. ' +
-    'Sign in, and you are back at the same place.',
-  isByChoice: true,
-}
-
-const isReload = (): boolean =>
-  performance.getEntriesByType('navigation').some((entry) => (entry as PerformanceNavigationTiming).type === 'reload')
 
 function Pages() {
   const { page: path, params } = useAddress()

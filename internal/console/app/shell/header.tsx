@@ -4,8 +4,6 @@ import { linkTo } from '../../figures/address.js'
 import { DEFAULT_PERIOD, daysOf, PRESETS, periodOf } from '../../figures/period.js'
 import { scopeShown } from '../../figures/words.js'
 import { setParams } from '../address/address.js'
-import { ask } from '../api/ask.js'
-import { useAnswer } from '../api/use-answer.js'
 import { type Page, pagesFor } from '../pages/pages.js'
 import { Menu, MenuTitle } from '../parts/menu.js'
 import { useMatches } from '../parts/use-matches.js'
@@ -168,17 +166,14 @@ function ThemeButton() {
 
 /** Who is signed in, what is set for them, and the way out. */
 function Person({ children }: { readonly children: ComponentChildren }) {
-  const userId = currentTokens()?.userId ?? ''
-  // Only who may read people learns their own name.
-  const named = useAnswer(hasScope('admin:config') ? userId : '', (signal) =>
-    ask<{ readonly username: string }>(`/api/v1/users/${userId}`, { signal }),
-  )
+  const tokens = currentTokens()
   return (
-    <Menu summary={<MenuTitle>{named.value?.username ?? 'signed in'}</MenuTitle>}>
+    <Menu summary={<MenuTitle>{tokens?.username ?? ''}</MenuTitle>}>
       {children}
+      <p>{tokens?.tenantName}</p>
       <p class="muted">May see or change:</p>
       <ul class="may">
-        {currentTokens()?.scopes.map((scope) => (
+        {tokens?.scopes.map((scope) => (
           <li key={scope} title={scope}>
             {scopeShown(scope) ?? scope}
           </li>

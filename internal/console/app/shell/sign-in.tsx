@@ -1,6 +1,22 @@
 import { useEffect, useState } from 'preact/hooks'
-import { goToSignIn, rememberedTenant } from '../session/session.js'
+import { goToSignIn, rememberedTenant, tenantOf } from '../session/session.js'
 import { clientIdOf } from '../session/tokens.js'
+
+const UNKNOWN =
+  'Nobody has signed in there in this browser: give its id, which begins with tnt_ and has 26 letters and digits after it.'
+
+/** What one person has begun here must not be done in the name of another. */
+export const SomebodyElse = ({ username }: { readonly username: string }) => (
+  <main class="sign-in">
+    <h1>Attribution</h1>
+    <p role="alert">
+      <strong>{username}</strong> has signed in in this browser. What was not finished on this page was not sent.
+    </p>
+    <button type="button" class="primary" onClick={() => location.reload()}>
+      Go on as {username}
+    </button>
+  </main>
+)
 
 /**
  * @param reason why the last sign-in ended or failed; empty when there was none
@@ -18,8 +34,8 @@ export function SignIn({ reason, goesOn }: { readonly reason: string; readonly g
 
   const submit = (event: Event): void => {
     event.preventDefault()
-    const id = tenant.trim()
-    if (clientIdOf(id) === '') setFault('A tenant id begins with tnt_ and has 26 letters and digits after it.')
+    const id = tenantOf(tenant)
+    if (clientIdOf(id) === '') setFault(UNKNOWN)
     else void goToSignIn(id)
   }
   return (
@@ -48,8 +64,8 @@ export function SignIn({ reason, goesOn }: { readonly reason: string; readonly g
         </button>
       </form>
       <p class="muted">
-        The tenant id is in the link that your administrator gave you, and in credentials.json of your own instance (
-        <code>console_url</code>).
+        The address that your administrator gave you has it, and credentials.json of your own instance (
+        <code>console_url</code>). Where you have signed in before, its name does as well.
       </p>
     </main>
   )

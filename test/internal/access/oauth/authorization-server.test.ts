@@ -1,25 +1,11 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { storedCodes } from '../../../../internal/access/oauth/authorization-codes.js'
-import { oauthRoutes } from '../../../../internal/access/oauth/authorization-server.js'
 import { createClient } from '../../../../internal/access/oauth/clients.js'
-import { partiesOf } from '../../../../internal/access/oauth/issue-token.js'
-import { openKeyRing } from '../../../../internal/access/oauth/key-rotation.js'
-import type { OAuthDeps } from '../../../../internal/access/oauth/oauth-deps.js'
-import type { ProviderSignIn } from '../../../../internal/access/oauth/provider-routes.js'
-import { storedSessions } from '../../../../internal/access/oauth/sessions.js'
-import { createTokenKeys } from '../../../../internal/access/oauth/token-keys.js'
 import { createUser, type StoredUser } from '../../../../internal/access/oauth/users.js'
 import type { AuditEntry } from '../../../../internal/auth/audit-entry.js'
-import { type RunningServer, serve } from '../../../../internal/http/server.js'
-import { createLog } from '../../../../internal/telemetry/log.js'
-import { AUTHORIZATION_CODES, SESSIONS, TOKEN_KEYS } from '../../../../streams/buckets.js'
 import { TENANT, TENANT_IDS } from '../../../support/api-keys.js'
-import { budgetsOf } from '../../../support/authenticators.js'
 import { openBrowser } from '../../../support/browser.js'
-import { type Buckets, launchBuckets } from '../../../support/buckets.js'
-import { masterKeysOf } from '../../../support/master-keys.js'
-import { publicServer } from '../../../support/public-server.js'
+import { launchOAuth } from '../../../support/oauth-server.js'
 
 const CALLBACK = 'https://client.example/callback'
 const PASSWORD = 'correct horse battery'
@@ -40,18 +26,7 @@ const created = createClient(
 const client = created.stored
 const NOW_MS = Date.now()
 
-const notReached = (): never => {
-  throw new Error('no tenant has a provider')
-}
-const NO_PROVIDER: ProviderSignIn = {
-  relyingParty: { begin: notReached, finish: notReached, check: notReached },
-  people: { signedIn: notReached, end: notReached },
-  hasSeveral: notReached,
-  log: createLog('test', 'silent'),
-}
-
-let buckets: Buckets
-let server: RunningServer
+let server: Awaited<ReturnType<typeof launchOAuth>>
 let ada: StoredUser
 let bob: StoredUser
 const audited: AuditEntry[] = []
@@ -61,49 +36,22 @@ const left = new Set<string>()
 let denyTokensOf = async (id: string): Promise<void> => void denied.push(id)
 
 beforeAll(async () => {
-  buckets = await launchBuckets()
   const make = (username: string, scopes: StoredUser['scopes']) =>
     createUser(TENANT, TENANT_IDS, { username, password: PASSWORD, scopes }, new Date())
   ada = await make('ada', ['read:attribution'])
   bob = await make('bob', ['read:reporting'])
-  const people = [ada, bob]
-  const masterKeys = masterKeysOf(1)
-  const ring = await openKeyRing(await buckets.open(TOKEN_KEYS), masterKeys, 'production', Date.now())
-  const deps: OAuthDeps = {
-    mode: 'production',
-    parties: partiesOf('production', 'http://127.0.0.1'),
-    keys: createTokenKeys(masterKeys, ring),
+  server = await launchOAuth({
+    people: [ada, bob],
+    baseUrl: 'http://127.0.0.1',
     findClient: (id) => (id === client.id ? client : undefined),
-    findUser: (id) => people.find((user) => user.id === id),
-    findUserNamed: (tenantId, name) => people.find((user) => user.tenant_id === tenantId && user.username === name),
-    codes: storedCodes(await buckets.open(AUTHORIZATION_CODES)),
-    sessions: storedSessions(await buckets.open(SESSIONS), async (id) => denyTokensOf(id)),
-    signInKey: new Uint8Array(32).fill(1),
-    secondFactors: { isAskedOf: () => false, accepts: async () => false },
-    tenantNameOf: (tenantId) => tenantId,
-    providerOf: () => undefined,
     hasLeft: (_, username) => left.has(username),
-    deny: async () => undefined,
-    budgetsOf,
-    tokenLifeS: 900,
+    denyTokensOf: (id) => denyTokensOf(id),
     auditSink: { record: async (entry) => void audited.push(entry) },
-    isBrokerUp: () => true,
     // The clock does not advance: ten password checks may take a while.
     clock: () => NOW_MS,
-  }
-  server = await serve(
-    { host: '127.0.0.1', port: 0, errorDocsUrl: 'http://docs/errors' },
-    oauthRoutes(deps, NO_PROVIDER),
-    {
-      ...publicServer('/', () => undefined).deps,
-      log: createLog('test', 'silent'),
-    },
-  )
+  })
 })
-afterAll(async () => {
-  await server.drain()
-  await buckets.close()
-})
+afterAll(() => server.close())
 beforeEach(() => {
   audited.length = 0
 })
@@ -125,12 +73,12 @@ async function signIn(fields: Record<string, string>) {
     code_challenge: CHALLENGE,
     code_challenge_method: 'S256',
   })
-  await browser.open(`http://127.0.0.1:${server.port}/v1/oauth/authorize?${query}`)
+  await browser.open(`${server.url}/v1/oauth/authorize?${query}`)
   return browser.submit({ decision: 'allow', ...fields })
 }
 
 async function post(path: 'token' | 'revoke', fields: Record<string, string>) {
-  const answer = await fetch(`http://127.0.0.1:${server.port}/v1/oauth/${path}`, {
+  const answer = await fetch(`${server.url}/v1/oauth/${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams({ client_id: client.id, client_secret: created.secret, ...fields }),
@@ -175,7 +123,7 @@ test.each(['', 'yes', 'Allow'])(
 )
 
 test('a token response forbids caching to HTTP/1.0 and HTTP/1.1 caches', async () => {
-  const answer = await fetch(`http://127.0.0.1:${server.port}/v1/oauth/token`, {
+  const answer = await fetch(`${server.url}/v1/oauth/token`, {
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams({

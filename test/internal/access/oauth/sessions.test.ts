@@ -67,6 +67,30 @@ describe('a session', () => {
     expect(outcomes.filter(({ kind }) => kind === 'reused')).toHaveLength(19)
   })
 
+  test('stays at its token for as long as that may be repeated, and then knows the older one', async () => {
+    const id = await begun()
+    const graceMs = 60_000
+    const refreshAt = (generation: number, atMs: number) => sessions.refresh(id, generation, NOW_MS + atMs, graceMs)
+    const first = { kind: 'refreshed', session: { generation: 1 } }
+
+    expect(await refreshAt(0, 0)).toMatchObject(first)
+    // The answer was lost, or another tab had the cookie of before.
+    expect(await refreshAt(0, graceMs - 1)).toMatchObject(first)
+    expect(await refreshAt(1, graceMs - 1)).toMatchObject(first)
+    expect(await refreshAt(0, graceMs)).toEqual({ kind: 'reused' })
+    expect(await refreshAt(1, graceMs)).toMatchObject({ kind: 'refreshed', session: { generation: 2 } })
+    // Two tokens ago: that is nobody's repetition.
+    expect(await refreshAt(0, graceMs)).toEqual({ kind: 'reused' })
+  })
+
+  test('gives many simultaneous requests with a token that may be repeated the same next one', async () => {
+    const id = await begun()
+
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => sessions.refresh(id, 0, NOW_MS, 60_000)))
+
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ kind: 'refreshed', session: { generation: 1 } })
+  })
+
   test('ends after 30 days, regardless of refreshes', async () => {
     const id = await begun()
     const endMs = NOW_MS + SESSION_LIFE_S_MAX * 1_000
