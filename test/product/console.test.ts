@@ -297,7 +297,7 @@ describe('the explorer', () => {
   })
 })
 
-test('a person without a scope reads which one, and who can give it', async () => {
+test('a person without a scope lands where they may, and reads which one another page takes', async () => {
   const created = await ask('POST', '/api/v1/users', {
     username: 'reader',
     password: 'a quiet afternoon in Lisbon',
@@ -312,7 +312,9 @@ test('a person without a scope reads which one, and who can give it', async () =
   }
   await signInByPassword(readers, { credentials })
 
-  await expect.poll(() => readers.textContent('main')).toContain('read:reporting')
+  await expect.poll(() => readers.title()).toContain('Explorer')
+  await goWithin(readers, addressOf('budgets', new URLSearchParams()))
+  await expect.poll(() => readers.textContent('main')).toContain('admin:config')
   expect(await accessibilityFaults(readers)).toEqual([])
   await context.close()
 })

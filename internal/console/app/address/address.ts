@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import { type Address, addressOf, changed, readAddress } from '../../figures/address.js'
 import { currentTokens } from '../session/session.js'
 
@@ -16,7 +16,8 @@ function read(): Address {
 
 export function useAddress(): Address {
   const [address, setAddress] = useState(read)
-  useEffect(() => {
+  // Before the effects of pages, which may go elsewhere.
+  useLayoutEffect(() => {
     const follow = (): void => setAddress(read())
     addEventListener('popstate', follow)
     addEventListener(CHANGED, follow)
