@@ -43,7 +43,7 @@ export const signInPage = (page: SignInPage): string => {
   const { form, failure, provider } = page
   return htmlPage(
     'Sign in',
-    `${page.isConsole ? `<p>To the data of <strong>${escapeHtml(page.tenantName)}</strong>.</p>` : consent(page)}
+    `${page.isConsole ? `<p>The console of <strong>${escapeHtml(page.tenantName)}</strong></p>` : consent(page)}
 ${failureText(failure)}
 ${provider === undefined ? '' : providerLink(page, provider)}
 <form method="post" action="/v1/oauth/authorize">

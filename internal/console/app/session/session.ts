@@ -156,7 +156,7 @@ async function answerCallback({ searchParams }: URL): Promise<'callback elsewher
   }
   setTenant(pending.tenantId)
   history.replaceState(null, '', pending.returnTo)
-  if (code === null) throw new SignInRefused(searchParams.get('error_description') ?? 'You did not sign in.')
+  if (code === null) throw new SignInRefused(`You are not signed in. ${searchParams.get('error_description') ?? ''}`)
   begin(await redeemCode(pending.tenantId, code, pending.verifier))
   return undefined
 }
@@ -269,7 +269,7 @@ async function renew(): Promise<string> {
     if (!(cause instanceof SignInRefused) || tokens === undefined) throw cause
     const isSignedIn = (await askAgain?.()) === true
     if (isSignedIn && tokens !== undefined) return tokens.accessToken
-    if (tokens !== undefined) end({ kind: 'signed out', reason: cause.message })
+    if (tokens !== undefined) end({ kind: 'signed out', reason: '' })
     throw cause
   }
 }
