@@ -7,7 +7,14 @@ import { consoleClientId, consoleLinkUri } from '../../internal/auth/console-cli
 import { AUTHORIZATION_CODES, USERS } from '../../streams/buckets.js'
 import { type Ask, askAs } from '../support/ask.js'
 import { attributed, attributedAll, untilAttributed } from '../support/attributed.js'
-import { accessibilityFaults, type ConsolePage, goWithin, launchChromium, openConsole } from '../support/chromium.js'
+import {
+  accessibilityFaults,
+  type ConsolePage,
+  goWithin,
+  launchChromium,
+  openConsole,
+  statedIn,
+} from '../support/chromium.js'
 import { connectTo } from '../support/instance.js'
 import { newTenantOfProduct } from '../support/product.js'
 import type { Instance } from '../support/service.js'
@@ -83,7 +90,7 @@ describe('the explorer', () => {
     await page.click('button.sorts:has-text("cost USD")')
     await page.waitForSelector('.shown[aria-busy=false] th[aria-sort=descending]:has-text("cost USD")')
 
-    expect(new URL(page.url()).search).toBe('?filter[service][eq]=checkout&sort=-cost_usd')
+    expect(statedIn(page)).toBe('filter[service][eq]=checkout&sort=-cost_usd')
     await expect.poll(() => page.locator('table.figures tbody tr').count()).toBe(6)
 
     await page.click('button.opens >> nth=0')

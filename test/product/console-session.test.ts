@@ -73,7 +73,7 @@ describe('a sign-in', () => {
     await page.goto(`${service.baseUrl}/docs/errors/RATE_LIMITED`)
     await page.goBack()
     await signedIn(page)
-    expect(page.url()).toBe(consoleUrl('/explorer?sort=cost_usd'))
+    expect(page.url()).toBe(consoleUrl('/explorer?sort=cost_usd&zone=UTC'))
     const second = await console.context.newPage()
     await second.goto(consoleUrl('/budgets'))
     await signedIn(second)
@@ -93,7 +93,7 @@ describe('a sign-in', () => {
     await fillSignIn(page, admin_username, admin_password)
     await signedIn(page)
 
-    expect(page.url()).toBe(consoleUrl('/explorer?period=7d&filter[service][eq]=search&record=attr_1'))
+    expect(page.url()).toBe(consoleUrl('/explorer?period=7d&filter[service][eq]=search&record=attr_1&zone=UTC'))
   })
 
   test('is found by the name of the tenant, where the browser knows it', async () => {
@@ -104,7 +104,19 @@ describe('a sign-in', () => {
     await page.goto(`${service.baseUrl}/console/t/${encodeURIComponent(name.toLowerCase())}/budgets`)
     await signedIn(page)
 
-    expect(page.url()).toBe(consoleUrl('/budgets'))
+    expect(page.url()).toBe(consoleUrl('/budgets?zone=UTC'))
+  })
+
+  test('by a colleague’s link shows the days of their time zone', async () => {
+    const colleague = await openConsole(browser, 'Asia/Kolkata')
+    await signInByPassword(colleague.page, service, '/explorer?period=7d')
+    expect(colleague.page.url()).toBe(consoleUrl('/explorer?period=7d&zone=Asia/Kolkata'))
+    await page.goto(colleague.page.url())
+    await fillSignIn(page, service.credentials.admin_username, service.credentials.admin_password)
+    await signedIn(page)
+
+    expect(await page.inputValue('header.top select:has(option:text-is("UTC"))')).toBe('Asia/Kolkata')
+    await colleague.context.close()
   })
 
   test('that a person cancels leads to no sign-in page again', async () => {

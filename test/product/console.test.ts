@@ -24,6 +24,7 @@ import {
   launchChromium,
   openConsole,
   signInByPassword,
+  statedIn,
 } from '../support/chromium.js'
 import { connectTo } from '../support/instance.js'
 import { newTenantOfProduct } from '../support/product.js'
@@ -106,7 +107,7 @@ describe('signing in', () => {
     await first.page.waitForSelector('[data-total]')
     await second.page.goto(link)
 
-    expect(first.page.url()).toBe(service.credentials.console_url)
+    expect(first.page.url()).toBe(`${service.credentials.console_url}?zone=UTC`)
     expect(await second.page.textContent('[role=alert]')).toContain('Sign in again')
     expect(second.page.url()).toBe(service.credentials.console_url)
     await Promise.all([first.context.close(), second.context.close()])
@@ -293,7 +294,7 @@ describe('the explorer', () => {
     await attributed(ask, callsOf('just-now', 1, 0)[0] ?? {})
 
     await page.waitForSelector('section[aria-label=Calls] tbody tr:has-text("just-now")')
-    expect(new URL(page.url()).search).toBe('?filter[provider][eq]=openai')
+    expect(statedIn(page)).toBe('filter[provider][eq]=openai')
   })
 })
 

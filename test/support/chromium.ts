@@ -65,6 +65,14 @@ export const goWithin = (page: Page, path: string): Promise<void> =>
     `history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate')); undefined`,
   )
 
+/** What a page states in its address, beside the time zone, which is always there. */
+export const statedIn = (page: Page): string =>
+  new URL(page.url()).search
+    .slice(1)
+    .split('&')
+    .filter((each) => !each.startsWith('zone='))
+    .join('&')
+
 /** Rules of axe that look at colours: the others find in dark what they have found in light. */
 const RULES_OF_COLOURS = ['color-contrast', 'link-in-text-block']
 

@@ -38,9 +38,14 @@ export function setTenant(tenant: string): void {
 /** Parameters that hold on every page. */
 const SHARED = ['period', 'zone', 'compare'] as const
 
-/** Brackets and commas stay readable: these are the API's own filter names. */
+/** Brackets, commas and slashes stay readable: these are the API's own filter names, and names of time zones. */
 export function addressOf(page: string, params: URLSearchParams): string {
-  const query = params.toString().replaceAll('%5B', '[').replaceAll('%5D', ']').replaceAll('%2C', ',')
+  const query = params
+    .toString()
+    .replaceAll('%5B', '[')
+    .replaceAll('%5D', ']')
+    .replaceAll('%2C', ',')
+    .replaceAll('%2F', '/')
   return `${root}${page === '' ? '' : `/${page}`}${query === '' ? '' : `?${query}`}`
 }
 

@@ -1,16 +1,23 @@
 import { useLayoutEffect, useState } from 'preact/hooks'
 import { type Address, addressOf, changed, readAddress } from '../../figures/address.js'
 import { currentTokens } from '../session/session.js'
+import { viewerZone } from './zone.js'
 
 /** The address bar: read, changed, and followed. */
 
 const CHANGED = 'attribution:address'
 
-/** The address, which then names the tenant: what a person copies from the address bar reaches others. */
+/**
+ * The address, which then names the tenant and the time zone: what a person copies from the address bar shows others the
+ * same days of the same data.
+ */
 function read(): Address {
   const address = readAddress(location.pathname, location.search)
-  const href = addressOf(address.page, address.params)
-  if (href.split('?')[0] !== location.pathname) history.replaceState(null, '', href)
+  const { page, params } = address
+  const isWhole = params.has('zone')
+  if (!isWhole) params.set('zone', viewerZone(params))
+  const href = addressOf(page, params)
+  if (!isWhole || href.split('?')[0] !== location.pathname) history.replaceState(null, '', href)
   return address
 }
 

@@ -2,6 +2,7 @@ import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { linkTo } from '../../figures/address.js'
 import { followLink, useAddress } from '../address/address.js'
+import { viewerZone } from '../address/zone.js'
 import { ApiProblem } from '../api/ask.js'
 import type { PageProps } from '../pages/page-props.js'
 import { PAGES, type Page } from '../pages/pages.js'
@@ -16,7 +17,6 @@ import { Notices } from './notices.js'
 import { OpenOverlay } from './overlays.js'
 import { useShortcuts } from './shortcuts.js'
 import { SignIn, SomebodyElse } from './sign-in.js'
-import { viewerZone } from './zone.js'
 
 type Phase =
   | { readonly kind: 'beginning'; readonly isRepeated?: true }

@@ -4,13 +4,13 @@ import { linkTo } from '../../figures/address.js'
 import { DEFAULT_PERIOD, daysOf, PRESETS, periodOf } from '../../figures/period.js'
 import { scopeShown } from '../../figures/words.js'
 import { setParams } from '../address/address.js'
+import { zoneChoices } from '../address/zone.js'
 import { type Page, pagesFor } from '../pages/pages.js'
 import { Menu, MenuTitle } from '../parts/menu.js'
 import { useMatches } from '../parts/use-matches.js'
 import { currentTokens, hasScope, signOut } from '../session/session.js'
 import type { Overlay } from './overlay-props.js'
 import { applyTheme, chosenTheme, nextTheme } from './theme.js'
-import { zoneChoices } from './zone.js'
 
 interface HeaderProps {
   readonly page: string

@@ -30,6 +30,7 @@ test('links to other pages stay at the tenant', () => {
 
   expect(linkTo('explorer', new URLSearchParams('period=7d&by=owner'))).toBe('/console/t/tnt_one/explorer?period=7d')
   expect(linkTo('', new URLSearchParams())).toBe('/console/t/tnt_one')
+  expect(linkTo('', new URLSearchParams('zone=Asia/Kolkata'))).toBe('/console/t/tnt_one?zone=Asia/Kolkata')
 })
 
 test('an address of before tenants were in paths is the same page, and its tenant no parameter', () => {
