@@ -175,6 +175,8 @@ describe('the palette', () => {
     await page.waitForSelector('dialog input[name=name]:focus')
 
     expect(place()[0]).toBe('budgets')
+    await page.keyboard.press('Control+k')
+    expect(await page.locator('dialog').count()).toBe(1)
     await page.keyboard.press('Escape')
     await page.locator('dialog').waitFor({ state: 'detached' })
   })
@@ -218,7 +220,9 @@ test('a key goes to the field in which one types, another lists the keys', async
   await page.locator('main').focus()
   await page.keyboard.press('?')
   await dialog('Keys').waitFor()
-
   expect(await layoutFaults(page)).toEqual([])
+  await search('')
+  await dialog('Keys').waitFor({ state: 'detached' })
+
   expect(console.faults).toEqual([])
 })

@@ -20,7 +20,8 @@ export function useShortcuts() {
       const isFree = document.querySelector('dialog[open]') === null && !event.altKey
       if (next !== 'palette' && (!isFree || isTyping(event) || event.ctrlKey || event.metaKey)) return
       const page = pagesFor(hasScope)[Number(event.key) - 1]
-      if (next !== undefined) setOverlay((open) => (isFree ? next : open))
+      // From the views or the keys it leads to the palette, but not from a form that somebody fills in.
+      if (next !== undefined) setOverlay((open) => (isFree || open !== undefined ? next : open))
       else if (event.key === '/') document.querySelector<HTMLElement>('[data-filter]')?.focus()
       else if (page !== undefined) goTo(linkTo(page.path, new URLSearchParams(location.search)))
       else return
