@@ -13,6 +13,13 @@ export const isNobodys = (row: UsageRow, dimension: string): boolean =>
   row.unattributed ||
   (dimension === 'owner' && !row.folded && row.calls > 0 && row.reasons['default_pool']?.calls === row.calls)
 
+/** The name of a row that is nobody's. */
+export function nobodyShown(row: UsageRow, dimension: string): string {
+  if (dimension !== 'owner') return 'nobody'
+  const hasNoService = row.reasons['default_pool']?.calls === row.calls
+  return `nobody: ${hasNoService ? 'calls without a service' : 'services without an owner'}`
+}
+
 export interface UsageAnswer {
   readonly suppressed?: SuppressedFilters
   readonly data: readonly UsageRow[]

@@ -31,7 +31,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   confidence_band: 'confidence band',
   event_time: 'time of the call',
   materialized_at: 'attributed at',
-  export_eligibility: 'may be charged',
+  export_eligibility: 'charged or not',
   pathway_category: 'pathway',
   output_state: 'state',
   evidence_basis: 'evidence',

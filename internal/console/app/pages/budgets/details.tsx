@@ -103,8 +103,8 @@ function OverTime({ budget, current, zone }: Pick<DetailsProps, 'budget' | 'zone
             ) : (
               figures.together !== '0' && (
                 <p class="notice">
-                  USD {usdShown(figures.together)} was spent in times with fewer than five people each: it is in the
-                  last point of the line alone.
+                  USD {usdShown(figures.together)} was spent in times that are shown together, as one at least has too
+                  few people: it is in the last point of the line alone.
                 </p>
               )
             )}

@@ -5,7 +5,7 @@ import { filterParams } from '../../../figures/filters.js'
 import { countShown } from '../../../figures/shown.js'
 import { sortedRows, sortOf } from '../../../figures/sorting.js'
 import { TRUST_PARTS } from '../../../figures/trust.js'
-import { isNobodys, type UsageRow } from '../../../figures/usage.js'
+import { isNobodys, nobodyShown, type UsageRow } from '../../../figures/usage.js'
 import { fieldShown } from '../../../figures/words.js'
 import { readUsage, type UsageQuestion, type UsageReport } from '../../api/usage.js'
 import { useAnswer } from '../../api/use-answer.js'
@@ -161,8 +161,7 @@ function Name({ row, scope, by, params, isOpen, onOpen }: Omit<RowProps, 'column
   if (isNobodys(row, by)) {
     return (
       <>
-        nobody{by === 'owner' && (row.unattributed ? ': services without an owner' : ': calls without a service')}{' '}
-        <a href={linkTo('unattributed', params)}>why?</a>
+        {nobodyShown(row, by)} <a href={linkTo('unattributed', params)}>why?</a>
       </>
     )
   }
@@ -217,7 +216,7 @@ const CSV_PAGES_MAX = 500
 async function csvRows(question: UsageQuestion, by: string) {
   const { rows } = await readUsage(question, new AbortController().signal, CSV_PAGES_MAX)
   return rows.map((row) => {
-    const name = row.folded ? 'small groups' : isNobodys(row, by) ? 'nobody' : String(row[by] ?? '')
+    const name = row.folded ? 'small groups' : isNobodys(row, by) ? nobodyShown(row, by) : String(row[by] ?? '')
     return [
       name,
       row.groups ?? null,

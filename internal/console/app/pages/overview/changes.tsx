@@ -225,7 +225,7 @@ function What({ line, changes, params }: { readonly line: Line } & Omit<Explaine
   if (line.mover === undefined) {
     return (
       <span title="No row covers fewer than five people, in either of the periods">
-        small groups <span class="muted">of fewer than five people, shown together</span>
+        small groups <span class="muted">(shown together)</span>
       </span>
     )
   }

@@ -103,8 +103,8 @@ export function OverTime({ figures, measure, params }: OverTimeProps) {
       {apart !== undefined && <FoldsApart apart={apart} step={step} write={write} by={by} />}
       {stack.together !== '0' && (
         <p class="notice">
-          {write(stack.together)} were made in times with fewer than five people each. They are in the totals, and in no
-          bar: these times have a hatched foot, as those without calls.
+          {write(stack.together)} were made in times that are shown together, as one at least has too few people. They
+          are in the totals, and in no bar: these times have a hatched foot, as those without calls.
         </p>
       )}
       <StackTable stack={stack} figures={figures} measure={measure} nameOf={nameOf} unit={unit} />

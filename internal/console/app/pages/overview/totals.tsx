@@ -82,8 +82,8 @@ export function Totals({ figures, newestAtMs }: TotalsProps) {
         <Trusted rows={rows} total={total} filters={filters} params={params} />
         {unpriced > 0 && (
           <p class="notice">
-            {callsShown(unpriced)} {unpriced === 1 ? 'has' : 'have'} no price: their cost is not in the total.{' '}
-            <a href={linkTo('unattributed', params)}>Which models?</a>
+            {callsShown(unpriced)} {unpriced === 1 ? 'has no price: its' : 'have no price: their'} cost is not in the
+            total. <a href={linkTo('unattributed', params)}>Which models?</a>
           </p>
         )}
       </div>
