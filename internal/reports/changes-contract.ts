@@ -88,6 +88,7 @@ const answer = z.object({
     compared_with: z.object(period),
     widened_filters: z.array(groupField),
     cohort_scope: z.enum(COHORT_SCOPES),
+    min_cohort: count(),
     as_of: timeText(),
   }),
 })
@@ -161,6 +162,7 @@ export const CHANGES_REPORT: Operation = {
           compared_with: { from: '2026-10-01T00:00:00.000Z', to: '2026-11-01T00:00:00.000Z' },
           widened_filters: [],
           cohort_scope: 'all',
+          min_cohort: 5,
           as_of: '2026-12-01T06:00:00.120Z',
         },
       }),

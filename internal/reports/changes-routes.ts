@@ -55,6 +55,7 @@ async function answer(exchange: Exchange, { tenantId }: Caller, deps: Deps, sign
       compared_with: shownPeriod(report.previous),
       widened_filters: [...new Set(report.filters.slice(filtersApplied).map(({ field }) => field))],
       cohort_scope: cohortScope,
+      min_cohort: of.cohortMin,
       as_of: new Date(snapshotMs).toISOString(),
     },
   })

@@ -22,6 +22,7 @@ export interface Changes {
     readonly to: string
     readonly group_by: readonly string[]
     readonly compared_with: { readonly from: string; readonly to: string }
+    readonly min_cohort: number
     readonly as_of: string
   }
 }

@@ -30,7 +30,7 @@ const CHANGES = {
   decreases: [mover('least', '-5'), mover('less', '-1')],
   others: { groups: 2, ...part('-2') },
   rest: { ...part('2'), has_unread_groups: false },
-  report: { from: '', to: '', group_by: ['service'], compared_with: { from: '', to: '' }, as_of: '' },
+  report: { from: '', to: '', group_by: ['service'], compared_with: { from: '', to: '' }, min_cohort: 5, as_of: '' },
 } satisfies Changes
 
 test('what rose comes first, what fell most comes last of the groups, and then what is not named', () => {

@@ -98,7 +98,8 @@ function Explained({ changes, zone, params }: ExplainedProps) {
     <>
       {suppressed !== undefined && (
         <p class="notice" role="status">
-          The filters select fewer than five people in one of the periods: this is the change of the larger group.
+          The filters select fewer than {report.min_cohort} people in one of the periods: this is the change of the
+          larger group.
         </p>
       )}
       <p data-change={whole.change_usd}>
@@ -182,7 +183,7 @@ function MoversTable({ changes, lines, params }: MoversTableProps) {
         </thead>
         <tbody>
           {lines.map((line, at) => (
-            <tr key={at} class={line.kind === 'mover' ? undefined : line.kind === 'rest' ? 'apart folded' : 'apart'}>
+            <tr key={at} class={CLASSES[line.kind]}>
               <th scope="row">
                 <What line={line} changes={changes} params={params} />
               </th>
@@ -212,6 +213,8 @@ function MoversTable({ changes, lines, params }: MoversTableProps) {
     </Scroll>
   )
 }
+
+const CLASSES = { mover: undefined, others: 'apart', rest: 'folded' } as const
 
 function What({ line, changes, params }: { readonly line: Line } & Omit<ExplainedProps, 'zone'>) {
   if (line.kind === 'others') {

@@ -40,7 +40,7 @@ export function Forecast({ figures }: { readonly figures: OverviewFigures }) {
   if (forecast === undefined) return null
   const left = decimalShown(((endMs - nowMs) / DAY_MS).toFixed(1), 1)
   return (
-    <p data-forecast={forecast.usd}>
+    <p class="forecast" data-forecast={forecast.usd}>
       about USD {usdShown(forecast.usd)} by the end of {intervalLabel(endMs - 1, 'day', zone)}{' '}
       <span class="muted">
         – an estimate: so far, and for the {left} days left what {forecast.byWeekday ? 'the same weekdays' : 'a day'}{' '}
