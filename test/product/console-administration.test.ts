@@ -281,7 +281,7 @@ describe('the directory', () => {
     },
   )
 
-  test('tries a mapping rule before it is saved, saves it, and applies it to the past', async () => {
+  test('tries a mapping rule before it is saved, saves it with the calls of the past, and applies it again', async () => {
     await goWithin(page, '/console/directory?list=rules')
     await page.click('button:has-text("Add a rule")')
     await page.fill('dialog input[name=name]', 'small-model')
@@ -291,13 +291,15 @@ describe('the directory', () => {
     await page.fill('dialog input[name=service]', 'search')
     expect(await layoutFaults(page)).toEqual([])
     await page.click('dialog button:has-text("See what would change")')
-    await expect.poll(() => page.textContent('dialog')).toMatch(/: ?6 calls of USD 0\.0020 move/)
+    await expect.poll(() => page.textContent('dialog')).toMatch(/: ?6 calls of USD 0\.0020 would move/)
     expect(await layoutFaults(page)).toEqual([])
     await page.click('dialog button:has-text("Save the rule")')
+    await page.waitForSelector('dialog [role=status]:has-text("6 calls of USD 0.0020 moved")')
+    await page.click('dialog button:text-is("Close")')
     await section('Mapping rules').locator('tr:has-text("model is gpt-4o-mini")').waitFor()
     await page.click('button:has-text("Apply to the past")')
     await page.click('dialog button:has-text("Apply it")')
-    await section('Mapping rules').locator('[role=status]:has-text("6 calls")').waitFor()
+    await section('Mapping rules').locator('[role=status]:has-text("0 calls")').waitFor()
 
     await expect
       .poll(async () => (await ask('GET', '/v1/attribution?filter[service][eq]=search')).json.data.length)

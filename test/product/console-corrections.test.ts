@@ -154,7 +154,7 @@ describe('unattributed', () => {
 
   test('makes a name an alias in one click, and attributes its calls again', async () => {
     await page.click('button:has-text("Yes, always: it is checkout")')
-    await page.waitForSelector('[role=status]:has-text("being attributed again")')
+    await page.waitForSelector('.chosen [role=status]:has-text("6 calls of USD 0.033 moved")')
 
     await expect
       .poll(async () => (await ask('GET', '/v1/attribution?filter[service][eq]=chekout')).json.data.length)

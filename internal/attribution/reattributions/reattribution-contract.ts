@@ -213,7 +213,7 @@ export const UNDO: Operation = {
   summary: 'Undo a change of an entry, and re-attribute the calls that it had moved',
   description:
     'The entry becomes what it was, and a job re-attributes the calls of the same period and those since. Returns ' +
-    '409 if the entry has changed since, the job is still running, or it was undone already.',
+    '409 if the entry has changed since, or did not change, the job is still running, or it was undone already.',
   parameters,
   problems: [...problems],
   replies: replies('What has moved back.', false),

@@ -41,7 +41,7 @@ import {
   type ShownReattribution,
   UNDO,
 } from './reattribution-contract.js'
-import { costOf, recentAnswers } from './recent.js'
+import { costOf, isChange, recentAnswers } from './recent.js'
 
 export interface ReattributionRoutesDeps extends AskedJobDeps, EntriesDeps, Pick<ResourceDeps, 'mutate'> {
   readonly jobs: Pick<Records<ReattributionJob>, 'createOnce' | 'read' | 'change'>
@@ -224,6 +224,7 @@ async function undo(request: MutationRequest<undefined>, deps: ReattributionRout
   const id = newId('rea')
   if (job.status === 'running') return RUNNING
   if (job.undone_by !== undefined && job.undone_by !== id) return UNDONE
+  if (!isChange(job.answer)) return UNCHANGED
   const { kind, key, before, after } = job.answer
   const wanted = { kind, key, before: after, after: before }
   return answered({ id, fromMs: job.from_ms, toMs: deps.clock(), wanted, undoes: job.id }, caller, deps)
@@ -240,6 +241,7 @@ function priceUnpriced(
 
 const CHANGED = problem('CONFLICT', 'The entry has changed since.')
 const RUNNING = problem('CONFLICT', 'The job is still running; undo it when it is done.')
+const UNCHANGED = problem('CONFLICT', 'The entry was not changed.')
 const UNDONE = problem('CONFLICT', 'This is undone already.')
 
 async function listRecent(exchange: Exchange, { tenantId }: Caller, deps: ReattributionRoutesDeps): Promise<void> {

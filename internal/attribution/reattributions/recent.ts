@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { AuditLogRow } from '../../store/tables/audit-log.js'
 import { formatInstant } from '../../units/instant.js'
 import { formatQuantity, parseSum, sum } from '../../units/quantity.js'
+import type { Answer } from '../changes/answer.js'
 import type { ReattributionJob } from '../changes/reattribution-job.js'
 import type { RecentAnswer } from './reattribution-contract.js'
 
@@ -69,7 +71,8 @@ function ofJob(
   if (answer !== undefined) {
     const entry = answer.after ?? answer.before
     const name = entry === null ? null : 'name' in entry ? entry.name : entry.id
-    return { what: WHAT[answer.kind], name, ...ended(undoneBy !== undefined) }
+    const shown = { what: WHAT[answer.kind], name, ...ended(undoneBy !== undefined) }
+    return isChange(answer) ? shown : { ...shown, can_undo: false }
   }
   if (override !== undefined) return { what: 'calls', name: null, ...ended(isUndone) }
   if (mapping !== undefined) {
@@ -81,6 +84,9 @@ function ofJob(
   const what = valued !== undefined ? 'prices' : service === undefined ? 'period' : 'name'
   return { what, name: service ?? null, status, can_undo: false }
 }
+
+/** Calls may have followed an entry that is what it was: there is nothing to go back to. */
+export const isChange = ({ before, after }: Answer): boolean => !isDeepStrictEqual(before, after)
 
 const WHAT = { services: 'service', principals: 'principal', pools: 'pool' } as const
 

@@ -1,3 +1,4 @@
+import { formatQuantity, parseQuantity, type Quantity, zero } from '../../units/quantity.js'
 import { priceShown } from './shown.js'
 
 /** Rates of `GET /api/v1/prices`: decimal texts in USD, for a million tokens of each kind; tiers have their own. */
@@ -37,3 +38,18 @@ const plainRates = (rates: RateTable): string =>
 
 const aboveShown = ({ above_input_tokens: above, ...rates }: RateTable): string =>
   `above ${Number(above).toLocaleString('en-US')} input tokens: ${plainRates(rates)}`
+
+/**
+ * What tokens cost at rates for a million of them, as decimal text.
+ *
+ * @returns undefined where a count is not known, or a rate is none
+ */
+export function costOfTokens(counts: readonly (number | null)[], rates: readonly string[]): string | undefined {
+  let cost = zero<'USD'>()
+  for (const [at, count] of counts.entries()) {
+    const rate = parseQuantity<'USD'>(rates[at] ?? '')
+    if (count === null || rate === undefined) return undefined
+    cost = (cost + (rate * BigInt(count)) / 1_000_000n) as Quantity<'USD'>
+  }
+  return formatQuantity(cost)
+}

@@ -12,21 +12,24 @@ interface FormProps {
   /** One of several things that can be done: its button does not stand out. */
   readonly isOneOfSeveral?: boolean
   readonly isDisabled?: boolean
+  /** Another thing that can be done with what was typed, such as to try it. */
+  readonly second?: { readonly verb: string; readonly send: (fields: FormData) => Promise<void> }
   readonly children?: ComponentChildren
 }
 
 /** Fields, and the button that sends them. */
-export function Form({ verb, send, onLeave, isOneOfSeveral = false, isDisabled = false, children }: FormProps) {
+export function Form(props: FormProps) {
+  const { verb, send, onLeave, isOneOfSeveral = false, isDisabled = false, second, children } = props
   const [problem, setProblem] = useState('')
   const [isSending, setSending] = useState(false)
   const form = useRef<HTMLFormElement>(null)
-  const submit = async (event: Event): Promise<void> => {
+  const submit = async (event: Event, how = send): Promise<void> => {
     event.preventDefault()
-    if (form.current === null || isSending) return
+    if (form.current === null || isSending || !form.current.reportValidity()) return
     setSending(true)
     setProblem('')
     try {
-      await send(new FormData(form.current))
+      await how(new FormData(form.current))
     } catch (cause) {
       setProblem(messageOf(cause))
     } finally {
@@ -41,6 +44,11 @@ export function Form({ verb, send, onLeave, isOneOfSeveral = false, isDisabled =
         <button type="submit" class={isOneOfSeveral ? undefined : 'primary'} disabled={isSending || isDisabled}>
           {verb}
         </button>
+        {second !== undefined && (
+          <button type="button" disabled={isSending || isDisabled} onClick={(event) => void submit(event, second.send)}>
+            {second.verb}
+          </button>
+        )}
         {onLeave !== undefined && (
           <button type="button" onClick={onLeave}>
             Leave it as it is

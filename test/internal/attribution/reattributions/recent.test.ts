@@ -61,6 +61,7 @@ test('a service that moved calls is listed with who, when, what and how much', a
 
 test.each([
   ['still running', { status: 'running' }, { status: 'running', can_undo: false }],
+  ['of no change', { answer: { ...answer, before: SERVICE } }, { status: 'done', can_undo: false }],
   ['undone', { undone_by: 'rea_2' }, { status: 'undone', can_undo: false }],
 ] as const)('one that is %s cannot be undone', async (_, stated, shown) => {
   expect(await listed([put], job('rea_1', { answer, moves, ...stated }))).toMatchObject([shown])

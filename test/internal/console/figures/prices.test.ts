@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { otherRates } from '../../../../internal/console/figures/prices.js'
+import { costOfTokens, otherRates } from '../../../../internal/console/figures/prices.js'
 
 test('rates beside those of input and output are shown in words, also of tiers and above thresholds', () => {
   const rates = {
@@ -16,4 +16,11 @@ test('rates beside those of input and output are shown in words, also of tiers a
     'batch: input 1, output 4',
     'above 200,000 input tokens: input 4',
   ])
+})
+
+test('tokens cost what the rates of a million say, exactly', () => {
+  expect(costOfTokens([1_234_567, 890], ['2.50', '10'])).toBe('3.0953175')
+  expect(costOfTokens([0, 0], ['2.5', '10'])).toBe('0')
+  expect(costOfTokens([null, 890], ['2.5', '10'])).toBeUndefined()
+  expect(costOfTokens([1, 1], ['2.5', ''])).toBeUndefined()
 })

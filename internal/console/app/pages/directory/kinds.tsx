@@ -53,12 +53,13 @@ export const SERVICES: Kind<Service> = {
         defaultValue={entry?.aliases.join(', ')}
       />
       <p class="muted">
-        Another owner applies to calls of all times that arrive from now on. One from a day on, a new name or a merge:
-        by a file, or over the API.
+        Another owner applies to calls of all times. One from a day on, a new name or a merge: by a file, or over the
+        API.
       </p>
     </>
   ),
   bodyOf: (fields) => ({ owner: textOf(fields, 'owner'), aliases: namesOf(textOf(fields, 'aliases') ?? '') }),
+  entryOf: (name, body) => ({ service: { name, ...(body as Pick<Service, 'owner' | 'aliases'>) } }),
 }
 
 type Identity = DirectoryIdentity
@@ -118,6 +119,7 @@ export const PRINCIPALS: Kind<Principal> = {
     </>
   ),
   bodyOf: (fields) => ({ service: textOf(fields, 'service'), exclusive: fields.has('exclusive') }),
+  entryOf: (id, body) => ({ principal: { principal_id: id, ...(body as Pick<Principal, 'service' | 'exclusive'>) } }),
 }
 
 /** Credentials are known by their names, and stated by their ids. */

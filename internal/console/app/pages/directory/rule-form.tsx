@@ -1,11 +1,20 @@
 import { useState } from 'preact/hooks'
+import { Moves } from '../../answers/moves.js'
+import {
+  type Condition,
+  isOver,
+  jobPath,
+  MATCHES,
+  RULE_FIELDS,
+  RULES_PATH,
+  type Rule,
+  type RuleJob,
+} from '../../answers/rule.js'
 import { change, followed } from '../../parts/change.js'
 import { Dialog } from '../../parts/dialog.js'
 import { Field } from '../../parts/field.js'
 import { Form, textOf } from '../../parts/form.js'
 import { useDoing } from '../../parts/use-doing.js'
-import { Moves } from './moves.js'
-import { type Condition, isOver, jobPath, MATCHES, RULE_FIELDS, RULES_PATH, type Rule, type RuleJob } from './rule.js'
 
 interface RuleFormProps {
   /** Undefined: a new one. */
@@ -17,12 +26,14 @@ interface RuleFormProps {
 const CONDITIONS_MAX = 8
 const FIRST: Condition = { field: 'user_agent', match: 'prefix', value: '' }
 const DAYS = 30
+const DAY_MS = 24 * 60 * 60 * 1_000
 
 /** A rule is tried on the calls of the last days before it is saved. */
 export function RuleForm({ rule, onClose, onSaved }: RuleFormProps) {
   const [when, setWhen] = useState<readonly Condition[]>(rule?.when ?? [FIRST])
   const [stated, setStated] = useState<object | undefined>()
   const [job, setJob] = useState<RuleJob | undefined>()
+  const [isOfPast, setOfPast] = useState(true)
   const { doing, outcome, isBusy } = useDoing()
   const look = async (fields: FormData): Promise<void> => {
     const body = bodyOf(fields, when, rule)
@@ -36,10 +47,19 @@ export function RuleForm({ rule, onClose, onSaved }: RuleFormProps) {
   }
   const save = () =>
     doing(async () => {
-      if (rule === undefined) await change('POST', RULES_PATH, stated)
-      else await change('PATCH', `${RULES_PATH}/${rule.id}`, stated)
+      const saved =
+        rule === undefined
+          ? await change<Rule>('POST', RULES_PATH, stated)
+          : await change<Rule>('PATCH', `${RULES_PATH}/${rule.id}`, stated)
       onSaved()
-      onClose()
+      if (!isOfPast) {
+        onClose()
+        return ''
+      }
+      const from = new Date(Date.now() - DAYS * DAY_MS).toISOString()
+      const first = await change<RuleJob>('POST', `${RULES_PATH}/apply`, { from, rule: saved.id })
+      await followed(first, isOver, jobPath(first), setJob)
+      onSaved()
       return ''
     })
   return (
@@ -72,17 +92,32 @@ export function RuleForm({ rule, onClose, onSaved }: RuleFormProps) {
         <>
           <p>In the calls of the last {DAYS} days:</p>
           <Moves job={job} />
-          <p class="muted">
-            Saving the rule changes calls to come alone. Afterwards, it can be applied to the past from its list.
-          </p>
+          {job.dry_run && (
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={isOfPast}
+                onChange={({ currentTarget }) => setOfPast(currentTarget.checked)}
+              />
+              <span>Move these calls too, not only those to come</span>
+            </label>
+          )}
           {outcome}
           <p class="actions">
-            <button type="button" class="primary" disabled={isBusy} onClick={() => void save()}>
-              Save the rule
-            </button>
-            <button type="button" onClick={() => setStated(undefined)}>
-              Change it
-            </button>
+            {job.dry_run ? (
+              <>
+                <button type="button" class="primary" disabled={isBusy || !isOver(job)} onClick={() => void save()}>
+                  Save the rule
+                </button>
+                <button type="button" disabled={isBusy} onClick={() => setStated(undefined)}>
+                  Change it
+                </button>
+              </>
+            ) : (
+              <button type="button" class="primary" onClick={onClose}>
+                Close
+              </button>
+            )}
           </p>
         </>
       )}

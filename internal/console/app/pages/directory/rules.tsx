@@ -1,5 +1,7 @@
 import { useState } from 'preact/hooks'
 import { dayTextOf, startOfDayText } from '../../../figures/days.js'
+import { Moves } from '../../answers/moves.js'
+import { conditionWords, isOver, jobPath, RULES_PATH, type Rule, type RuleJob } from '../../answers/rule.js'
 import { useList } from '../../api/use-list.js'
 import { change, followed } from '../../parts/change.js'
 import { Does } from '../../parts/does.js'
@@ -9,8 +11,6 @@ import { FormDialog } from '../../parts/form-dialog.js'
 import { Instant } from '../../parts/instant.js'
 import { ListSection } from '../../parts/list-section.js'
 import { Name } from '../../parts/name.js'
-import { Moves } from './moves.js'
-import { conditionWords, isOver, jobPath, RULES_PATH, type Rule, type RuleJob } from './rule.js'
 import { RuleForm } from './rule-form.js'
 
 const HEAD = ['rule', 'calls of which', 'go to', '#priority', 'made', '']

@@ -1,8 +1,11 @@
+import { useState } from 'preact/hooks'
 import { BILLED_UNITS } from '../../../../text/call-words.js'
 import { dayTextOf, startOfDayText } from '../../../figures/days.js'
+import { callsShown } from '../../../figures/shown.js'
 import { wordOf } from '../../../figures/words.js'
+import { applyPrices, type Job } from '../../answers/answer.js'
 import { change } from '../../parts/change.js'
-import { Choice, Field } from '../../parts/field.js'
+import { Check, Choice, Field } from '../../parts/field.js'
 import { textOf } from '../../parts/form.js'
 import { FormDialog } from '../../parts/form-dialog.js'
 
@@ -25,6 +28,7 @@ const RATE = { inputMode: 'decimal', pattern: '\\d{1,9}(\\.\\d{1,12})?', maxLeng
 const UNITS = { '': '', ...Object.fromEntries(BILLED_UNITS.map((unit) => [unit, wordOf(unit)])) }
 
 export function AddPrice({ priced, zone, onClose, onAdded }: AddPriceProps) {
+  const [job, setJob] = useState<Job | undefined>()
   const send = async (fields: FormData): Promise<void> => {
     const day = (name: string): string | undefined => startOfDayText(textOf(fields, name) ?? '', zone)
     const rate = (name: string) => ({ [name]: textOf(fields, name) })
@@ -45,6 +49,10 @@ export function AddPrice({ priced, zone, onClose, onAdded }: AddPriceProps) {
       ...(unit !== undefined && each !== undefined && { usd_per_unit: { [unit]: each } }),
     })
     onAdded()
+    const from = day('from')
+    if (!fields.has('past') || from === undefined) return
+    await applyPrices({ fromMs: Date.parse(from), toMs: Number.MAX_SAFE_INTEGER }, setJob)
+    onAdded()
   }
   return (
     <FormDialog title="A price of your own" verb="Add the price" onClose={onClose} send={send}>
@@ -61,10 +69,16 @@ export function AddPrice({ priced, zone, onClose, onAdded }: AddPriceProps) {
         <Field label="Per unit" hint="USD each" name="usd_per_unit" {...RATE} />
         <Field label="Region" hint="(all)" name="region" placeholder="eu-central-1" />
       </div>
+      <Check
+        label="Price the calls since then that have no price"
+        hint="(cannot be taken back)"
+        name="past"
+        defaultChecked
+      />
+      {job !== undefined && <p role="status">Priced so far: {callsShown(job.records)}</p>}
       <p class="muted">
-        It holds for calls of this time that arrive from now on. Kinds of tokens without a rate have no price. Tiers,
-        thresholds and fees of tools: over the API. A model that is billed by another unit only has an input and output
-        of 0.
+        It holds for calls of this time. Kinds of tokens without a rate have no price. Tiers, thresholds and fees of
+        tools: over the API. A model that is billed by another unit only has an input and output of 0.
       </p>
     </FormDialog>
   )

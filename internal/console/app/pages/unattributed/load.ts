@@ -47,6 +47,8 @@ export type Item =
       readonly calls: number
       readonly provider: string
       readonly model: string
+      /** Null where too few people called the model. */
+      readonly tokens: readonly [input: number | null, output: number | null]
     }
   | {
       readonly kind: 'call'
@@ -65,6 +67,8 @@ export interface Queue {
   /** Of all unattributed calls of the period, as the overview has it. */
   readonly cost: string
   readonly calls: number
+  /** All calls of the period. */
+  readonly ofCalls: number
   /** Services of the directory, for a choice; empty where the person may not read them. */
   readonly services: readonly Service[]
 }
@@ -75,7 +79,9 @@ type Names = { readonly data: readonly UnknownName[] }
 type Unpriced = { readonly data: readonly UnpricedRow[] }
 type Audits = { readonly data: readonly AuditCandidate[] }
 
-const LISTED = '20'
+/** Of each kind that is a list of the API: the most costly. */
+export const LISTED_MAX = 20
+const LISTED = String(LISTED_MAX)
 
 /** Reads the queue, each part with what the person may read. */
 export async function loadQueue({ fromMs, toMs }: Period, zone: string, signal: AbortSignal): Promise<Queue> {
@@ -90,7 +96,7 @@ export async function loadQueue({ fromMs, toMs }: Period, zone: string, signal: 
       : { data: [] },
     isAdmin ? allServices(signal) : [],
     hasScope('read:attribution')
-      ? ask<Audits>(`/v1/attribution/audit-queue?limit=${LISTED}`, { signal })
+      ? ask<Audits>(`/v1/attribution/audit-queue?${new URLSearchParams({ ...span, limit: LISTED })}`, { signal })
       : { data: [] },
     readUsage(
       {
@@ -126,17 +132,25 @@ export async function loadQueue({ fromMs, toMs }: Period, zone: string, signal: 
     ...sources.rows.filter(isUnfiltered(sources.suppressed)).flatMap(sourceOf),
     ...contested.rows.filter(isUnfiltered(contested.suppressed)).flatMap(conflictOf),
     ...owned.rows.flatMap((row) => ownerless(row, unknown)),
-    ...unpriced.data.flatMap(({ provider, served_model: model, calls, folded }): Item[] =>
-      folded || provider === null || model === null
-        ? []
-        : [{ kind: 'price', key: `price ${provider} ${model}`, cost: '0', calls, provider, model }],
-    ),
+    ...unpriced.data.flatMap(unpricedOf),
     ...audits.data.map(
       ({ record, calls, cost_usd: cost }): Item => ({ kind: 'call', key: `call ${record.id}`, cost, calls, record }),
     ),
   ]
-  const [all] = total.rows
-  return { items, services, cost: all?.unattributed_cost_usd ?? '0', calls: all?.unattributed_calls ?? 0 }
+  return { items, services, ...amountOf(total.rows), ofCalls: total.rows[0]?.calls ?? 0 }
+}
+
+export type Amount = Pick<Queue, 'cost' | 'calls'>
+
+const amountOf = ([all]: readonly UsageRow[]): Amount => ({
+  cost: all?.unattributed_cost_usd ?? '0',
+  calls: all?.unattributed_calls ?? 0,
+})
+
+/** The amount alone, as it is now. */
+export async function loadAmount({ fromMs, toMs }: Period, zone: string, signal: AbortSignal): Promise<Amount> {
+  const span = { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() }
+  return amountOf((await readUsage({ ...span, time_zone: zone }, signal)).rows)
 }
 
 /** A filter that was dropped would list the sources of all calls. */
@@ -170,6 +184,12 @@ function ownerless(row: UsageRow, unknown: ReadonlySet<string>): Item[] {
   )
     return []
   return [{ kind: 'owner', key: `owner ${service}`, cost: reason.cost_usd, calls: reason.calls, service }]
+}
+
+function unpricedOf({ provider, served_model: model, calls, folded, ...row }: UnpricedRow): Item[] {
+  if (folded || provider === null || model === null) return []
+  const tokens = [row.input_tokens, row.output_tokens] as const
+  return [{ kind: 'price', key: `price ${provider} ${model}`, cost: '0', calls, provider, model, tokens }]
 }
 
 const SERVICES_MAX = 2_000

@@ -1,10 +1,11 @@
-import { useRef } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { formatQuantity, parseSum, sum } from '../../../../units/quantity.js'
 import { type Period, timeShown } from '../../../figures/period.js'
 import { callsShown, countShort, decimalShown, decimalsOf, usdShown } from '../../../figures/shown.js'
 import { wordOf } from '../../../figures/words.js'
 import { setParams } from '../../address/address.js'
 import { shownPeriod } from '../../address/period.js'
+import { Recent } from '../../answers/recent.js'
 import { useAnswer } from '../../api/use-answer.js'
 import type { RecordRow } from '../../card/record.js'
 import { Name } from '../../parts/name.js'
@@ -13,16 +14,33 @@ import { Head } from '../../parts/table.js'
 import { hasScope } from '../../session/session.js'
 import type { PageProps } from '../page-props.js'
 import { Detail } from './detail.js'
-import { type Contradiction, type Item, loadQueue, type Queue } from './load.js'
+import { type Amount, type Contradiction, type Item, LISTED_MAX, loadAmount, loadQueue, type Queue } from './load.js'
 
 /** The queue of what could not be named or priced, by money, and what can be done about each. */
 export function Page({ params, zone }: PageProps) {
   const period = shownPeriod(params, zone)
-  const answer = useAnswer(JSON.stringify([period, zone]), (signal) => loadQueue(period, zone, signal))
+  const key = JSON.stringify([period, zone])
+  const answer = useAnswer(key, (signal) => loadQueue(period, zone, signal))
+  const [rounds, setRounds] = useState({ amount: 0, queue: 0 })
+  // While calls move, the amount alone is read again.
+  const amount = useAnswer(rounds.amount === 0 ? '' : key, (signal) => loadAmount(period, zone, signal))
+  const moving = (isOver: boolean): void => {
+    setRounds(({ amount: before, queue }) => ({ amount: before + 1, queue: isOver ? queue + 1 : queue }))
+    amount.reload()
+    if (isOver) answer.reload()
+  }
   return (
     <Shown answer={answer} what="the queue" placeholder={<div class="placeholder table-place" />}>
       {(queue) => (
-        <Listed queue={queue} period={period} zone={zone} chosen={params.get('item')} reload={answer.reload} />
+        <Listed
+          queue={queue}
+          amount={amount.isEarlier ? queue : (amount.value ?? queue)}
+          period={period}
+          zone={zone}
+          chosen={params.get('item')}
+          round={rounds.queue}
+          onMoving={moving}
+        />
       )}
     </Shown>
   )
@@ -30,10 +48,12 @@ export function Page({ params, zone }: PageProps) {
 
 interface ListedProps {
   readonly queue: Queue
+  readonly amount: Amount
   readonly period: Period
   readonly zone: string
   readonly chosen: string | null
-  readonly reload: () => void
+  readonly round: number
+  readonly onMoving: (isOver: boolean) => void
 }
 
 const KINDS: readonly { readonly kind: Item['kind']; readonly title: string; readonly about: string }[] = [
@@ -61,30 +81,30 @@ const KINDS: readonly { readonly kind: Item['kind']; readonly title: string; rea
   { kind: 'price', title: 'Models without a price', about: 'Their cost is not in any total.' },
 ]
 
-function Listed({ queue, period, zone, chosen, reload }: ListedProps) {
-  // What was dealt with has left the queue; its outcome, and the way back, stay until another one is chosen.
+function Listed({ queue, amount, period, zone, chosen, round, onMoving }: ListedProps) {
+  // What was dealt with has left the queue; its outcome stays until another one is chosen.
   const last = useRef<Item | undefined>(undefined)
   last.current =
     queue.items.find(({ key }) => key === chosen) ?? (last.current?.key === chosen ? last.current : undefined)
   const item = last.current
   const names = added(queue.items.filter(({ kind }) => kind === 'name').map(({ cost }) => cost))
-  const kinds = KINDS.map((each) => ({ ...each, items: byCost(queue.items.filter(({ kind }) => kind === each.kind)) }))
+  const isAdmin = hasScope('admin:config')
   return (
     <>
-      <section class="totals" aria-label="Total" data-unattributed={queue.cost}>
+      <section class="totals" aria-label="Total" data-unattributed={amount.cost}>
         <div class="total">
           <p class="figure">
-            <span class="unit">USD</span> <output>{usdShown(queue.cost)}</output>
+            <span class="unit">USD</span> <output>{usdShown(amount.cost)}</output>
           </p>
           <p class="muted">
-            of {callsShown(queue.calls)} that nobody can be charged for, {period.label}
+            of {callsShown(amount.calls)} that nobody can be charged for, {period.label}
           </p>
           {names !== '0' && (
             <p class="muted">USD {usdShown(names)} more have a name that the directory does not know: provisional.</p>
           )}
         </div>
       </section>
-      {!hasScope('admin:config') && (
+      {!isAdmin && (
         <p class="notice">
           Names and services need the scope <code>admin:config</code>, which you do not have: they are left out.
         </p>
@@ -92,15 +112,19 @@ function Listed({ queue, period, zone, chosen, reload }: ListedProps) {
       {queue.items.length === 0 && <p class="state">Everything has a name, an owner and a price.</p>}
       <div class={item === undefined ? 'queue' : 'queue has-chosen'}>
         <nav aria-label="What could not be named">
-          {kinds
-            .filter(({ items }) => items.length > 0)
-            .map(({ kind, title, about, items }) => (
-              <section key={kind}>
-                <h2>{title}</h2>
-                <p class="muted">{about}</p>
-                <Kind items={items} chosen={chosen} zone={zone} />
-              </section>
-            ))}
+          {byMoney(queue.items).map(({ kind, title, about, items, cost }) => (
+            <section key={kind}>
+              <h2>
+                {title}
+                {kind !== 'price' && <span class="muted"> USD {usdShown(cost)}</span>}
+              </h2>
+              <p class="muted">{about}</p>
+              <Kind items={items} chosen={chosen} zone={zone} />
+              {isCut(kind, items) && (
+                <p class="muted">The {LISTED_MAX} most costly; others follow as these are answered.</p>
+              )}
+            </section>
+          ))}
         </nav>
         <section class="chosen" aria-label="What can be done" aria-live="polite">
           {item === undefined ? (
@@ -112,22 +136,39 @@ function Listed({ queue, period, zone, chosen, reload }: ListedProps) {
               services={queue.services}
               zone={zone}
               period={period}
-              onChanged={reload}
+              ofCalls={queue.ofCalls}
+              onMoving={onMoving}
             />
           )}
         </section>
       </div>
+      {isAdmin && <Recent zone={zone} round={round} onUndone={() => onMoving(true)} />}
     </>
   )
 }
 
+const isCut = (kind: Item['kind'], { length }: readonly Item[]): boolean =>
+  (kind === 'name' || kind === 'call') && length === LISTED_MAX
+
+/** The kinds that there are, the most costly first; those of equal cost in the order above. */
+const byMoney = (all: readonly Item[]) =>
+  KINDS.map((each) => {
+    const items = byCost(all.filter(({ kind }) => kind === each.kind))
+    return { ...each, items, cost: added(items.map(({ cost }) => cost)) }
+  })
+    .filter(({ items }) => items.length > 0)
+    .sort((one, other) => compareCosts(one.cost, other.cost))
+
 const added = (costs: readonly string[]): string => formatQuantity(sum(costs.map((cost) => parseSum<'USD'>(cost))))
 
 const byCost = (items: readonly Item[]): readonly Item[] =>
-  [...items].sort((one, other) => {
-    const difference = parseSum(other.cost) - parseSum(one.cost)
-    return difference > 0n ? 1 : difference < 0n ? -1 : other.calls - one.calls
-  })
+  [...items].sort((one, other) => compareCosts(one.cost, other.cost) || other.calls - one.calls)
+
+/** The higher one first. */
+function compareCosts(one: string, other: string): number {
+  const difference = parseSum(other) - parseSum(one)
+  return difference > 0n ? 1 : difference < 0n ? -1 : 0
+}
 
 interface KindProps {
   readonly items: readonly Item[]
