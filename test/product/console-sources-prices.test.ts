@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { addressOf } from '../../internal/console/figures/address.js'
 import { litellmPayload } from '../internal/ingest/adapters/litellm-payload.js'
 import { type Ask, askAs } from '../support/ask.js'
 import { attributed, attributedAll } from '../support/attributed.js'
@@ -115,6 +116,24 @@ describe('sources', () => {
     )
     expect(await accessibilityFaults(page)).toEqual([])
   })
+})
+
+test('shows sources to whoever may see calls, and says who can make a key', async () => {
+  const person = { username: 'reader@example.com', scopes: ['read:attribution'] }
+  const { json } = await ask('POST', '/api/v1/users', person)
+  const { context, page: readers } = await openConsole(browser)
+  const credentials = {
+    ...service.credentials,
+    admin_username: person.username,
+    admin_password: json.password,
+  }
+  await signInByPassword(readers, { credentials })
+  await goWithin(readers, addressOf('sources', new URLSearchParams()))
+
+  await readers.waitForSelector('section[aria-label="What arrives"] tr:has-text("LiteLLM")')
+  await readers.waitForSelector('section[aria-label="Connect a source"] .notice:has-text("admin:config makes one")')
+  expect(await readers.locator('button:has-text("Create a key")').count()).toBe(0)
+  await context.close()
 })
 
 describe('prices', () => {

@@ -90,6 +90,7 @@ test('what was received is recorded, merged, passed over or rejected, whoever se
   expect(sumOf(rows, ({ received }) => received)).toBe(sent)
   for (const row of rows) expect(explainedOf(row), row.sender ?? row.intake).toBe(row.received)
   expect(rows.find(({ intake }) => intake === 'api')).toMatchObject({
+    credential_name: expect.stringMatching(/./),
     received: 5,
     calls: 2,
     merged: 1,

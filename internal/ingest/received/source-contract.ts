@@ -25,6 +25,7 @@ const source = z
       .string()
       .nullable()
       .meta({ description: 'Id of the credential it sends with; null for people’s own sign-ins.' }),
+    credential_name: z.string().nullable().meta({ description: 'Null where it has none, or is no longer known.' }),
     intake: z.string().meta({ description: '`otlp`, `litellm`, ...; `api` for `/api/v1/invocations`.' }),
     sender: z
       .string()
@@ -76,6 +77,7 @@ export type ShownSource = z.infer<typeof source>
 const LAST_AT = '2026-11-21T09:30:00.000Z'
 const EXAMPLE: ShownSource = {
   credential: 'key_7v3k9q2m4x8n5c1r6t0w3y9zb0',
+  credential_name: 'search-production',
   intake: 'otlp',
   sender: '@traceloop/instrumentation-openai',
   versions: ['0.27.0'],

@@ -17,6 +17,8 @@ export interface SourceRoutesDeps {
   readonly received: Pick<ReceivedCounts, 'read'>
   readonly records: Pick<Records, 'ask'>
   readonly watermark: { latest(): Promise<number> }
+  /** Names of a tenant's credentials, by id. */
+  readonly credentialNames: (tenantId: string) => ReadonlyMap<string, string>
   readonly cursors: CursorCodec
   readonly clock: () => number
 }
@@ -48,13 +50,15 @@ async function list(exchange: Exchange, caller: Caller, deps: SourceRoutesDeps):
     if (recorded === undefined) return exchange.replyProblem(TOO_MANY_QUERIES)
     const rows = sourcesOf(received, recorded.value)
     const keyOf = ({ principal, intake, sender }: SourceRow): readonly string[] => [principal, intake, sender]
-    const page = pageOfAll(read.request, rows, keyOf, 'ascending', shown)
+    const names = deps.credentialNames(tenantId)
+    const page = pageOfAll(read.request, rows, keyOf, 'ascending', (row) => shown(row, names))
     exchange.replyJson('200 OK', { ...page, since: new Date(sinceMs).toISOString() })
   })
 }
 
-const shown = (row: SourceRow): ShownSource => ({
+const shown = (row: SourceRow, names: ReadonlyMap<string, string>): ShownSource => ({
   credential: row.principal === '' ? null : row.principal,
+  credential_name: names.get(row.principal) ?? null,
   intake: row.intake === '' ? 'api' : row.intake,
   sender: row.sender === '' ? null : row.sender,
   versions: listed(row.versions),

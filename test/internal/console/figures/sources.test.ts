@@ -9,6 +9,7 @@ const at = (seconds: number): string => new Date(Date.UTC(2026, 10, 29) + second
 
 const source = (stated: Partial<Source> = {}): Source => ({
   credential: 'key_own',
+  credential_name: null,
   intake: 'litellm',
   sender: 'litellm',
   versions: [],

@@ -11,7 +11,6 @@ import { Name } from '../../parts/name.js'
 import { Shown } from '../../parts/states.js'
 import { Table } from '../../parts/table.js'
 import { hasScope } from '../../session/session.js'
-import { CLIENTS_PATH, type Client } from '../access/credential.js'
 import type { PageProps } from '../page-props.js'
 import { Connect } from './connect.js'
 import { Received } from './received.js'
@@ -22,12 +21,11 @@ const LOOK_EVERY_MS = 2_000
 export function Page({ params, zone }: PageProps) {
   const maySeeKeys = hasScope('admin:config')
   const keys = useList<Key>(maySeeKeys ? KEYS_PATH : '')
-  const clients = useList<Client>(maySeeKeys ? CLIENTS_PATH : '')
   const sources = useList<Source>('/api/v1/sources', { limit: '200' })
   usePolling(sources.answer, sources.isFirstPage, LOOK_EVERY_MS)
   return (
     <>
-      <Received sources={sources} credentials={[...keys.rows, ...clients.rows]} params={params} />
+      <Received sources={sources} params={params} />
       <Connect params={params} sources={sources.answer.value?.data} onKey={keys.answer.reload} />
       {maySeeKeys && <Senders keys={keys} sources={sources.rows} zone={zone} />}
     </>

@@ -22,14 +22,11 @@ const HEAD = [
 
 interface ReceivedProps {
   readonly sources: List<Source>
-  /** Those that the person may see: others show by their ids. */
-  readonly credentials: readonly { readonly id: string; readonly name: string }[]
   readonly params: URLSearchParams
 }
 
 /** What each credential and sender sent, what became of it, and what to change there. */
-export function Received({ sources, credentials, params }: ReceivedProps) {
-  const names = new Map(credentials.map(({ id, name }) => [id, name]))
+export function Received({ sources, params }: ReceivedProps) {
   return (
     <ListSection
       title="What arrives"
@@ -40,7 +37,7 @@ export function Received({ sources, credentials, params }: ReceivedProps) {
       empty="Nothing has arrived in the last 24 hours. Connect something below; it shows here within seconds."
       row={(source) => (
         <Fragment key={`${source.credential} ${source.intake} ${source.sender}`}>
-          <Row source={source} names={names} params={params} />
+          <Row source={source} params={params} />
           <ToKnow source={source} />
         </Fragment>
       )}
@@ -50,17 +47,16 @@ export function Received({ sources, credentials, params }: ReceivedProps) {
 
 interface RowProps {
   readonly source: Source
-  readonly names: ReadonlyMap<string, string>
   readonly params: URLSearchParams
 }
 
-const Row = ({ source, names, params }: RowProps) => (
+const Row = ({ source, params }: RowProps) => (
   <tr>
     <th scope="row">
       <Name>{source.sender === null ? source.intake : `${source.intake}: ${source.sender}`}</Name>
     </th>
     <td>
-      <Credential id={source.credential} names={names} />
+      <Credential source={source} />
     </td>
     <td>
       <LastCall source={source} params={params} />
@@ -74,19 +70,13 @@ const Row = ({ source, names, params }: RowProps) => (
   </tr>
 )
 
-interface CredentialProps {
-  readonly id: string | null
-  readonly names: ReadonlyMap<string, string>
-}
-
-function Credential({ id, names }: CredentialProps) {
+function Credential({ source: { credential: id, credential_name: name } }: Pick<RowProps, 'source'>) {
   if (id === null) return <>people’s sign-ins</>
-  const name = names.get(id)
-  return name === undefined ? <Id>{id}</Id> : <Name>{name}</Name>
+  return name === null ? <Id>{id}</Id> : <Name>{name}</Name>
 }
 
 /** When a new call came, and not when a record was attributed: a change of the directory is no sign of life. */
-function LastCall({ source, params }: { readonly source: Source; readonly params: URLSearchParams }) {
+function LastCall({ source, params }: RowProps) {
   const { last_call_at: at, last_record: last } = source
   const atMs = Date.parse(at ?? last?.received_at ?? '')
   if (Number.isNaN(atMs)) return <>no call</>
@@ -106,7 +96,7 @@ function LastCall({ source, params }: { readonly source: Source; readonly params
 const REASONS_MAX = 6
 
 /** What became of the rest, and what to change at the sender: a row of its own, below that of the source. */
-function ToKnow({ source }: { readonly source: Source }) {
+function ToKnow({ source }: Pick<RowProps, 'source'>) {
   const { advice, field_names: fields } = source
   const counts = countsOf(source)
   const reasons = reasonsOf(source)
