@@ -33,11 +33,10 @@ export function TapTitles() {
 const WIDTH_PX = 288
 
 function tipOf(target: Element): Tip | undefined {
-  // What does something when tapped says what by doing it.
-  if (target.closest('button, a, summary, select, input') !== null) return undefined
   const titled = target.closest('[title], svg:has(> title)')
   const text = titled?.getAttribute('title') ?? titled?.querySelector(':scope > title')?.textContent ?? ''
-  if (titled === null || text === '') return undefined
+  // What does something when tapped says what by doing it.
+  if (titled === null || text === '' || titled.closest('button, a, summary, select, input') !== null) return undefined
   const { left, bottom } = titled.getBoundingClientRect()
   return { text, left: Math.max(8, Math.min(left, innerWidth - WIDTH_PX)), top: bottom + 4 }
 }

@@ -25,7 +25,7 @@ export const SpreadSection = ({ answer, zone }: { readonly answer: Answer<PoolFi
         ) : (
           <>
             <p>
-              <span class="strong">USD {usdShown(spread.inPools)}</span> in pools : USD {usdShown(spread.spread)} is
+              <span class="strong">USD {usdShown(spread.inPools)} in pools</span>: USD {usdShown(spread.spread)} is
               spread, USD {usdShown(spread.notSpread)} stays with the pools.
             </p>
             <p class="muted">

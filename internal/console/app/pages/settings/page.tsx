@@ -8,13 +8,11 @@ import { change } from '../../parts/change.js'
 import { FormDialog } from '../../parts/form-dialog.js'
 import { Name } from '../../parts/name.js'
 import { Shown } from '../../parts/states.js'
-import { Table } from '../../parts/table.js'
 import type { PageProps } from '../page-props.js'
 import { Pending } from './pending.js'
 import { GROUPS, type Setting } from './settings.js'
 
 const PATH = '/api/v1/settings'
-const HEAD = ['setting', 'now', 'what a change does', '']
 
 /** What holds for the whole tenant: each setting with what it costs to change it, and the changes that wait. */
 export function Page({ params, zone }: PageProps) {
@@ -35,13 +33,12 @@ export function Page({ params, zone }: PageProps) {
               <header>
                 <h2>{title}</h2>
               </header>
-              <Table label={`Settings: ${title}`} head={HEAD}>
+              <ul class="each-setting">
                 {ofGroup.map((setting) => (
-                  <tr key={setting.name}>
-                    <th scope="row">{setting.title}</th>
-                    <td class="wide">{setting.shown(settings)}</td>
-                    <td class="wide muted">{setting.cost}</td>
-                    <td>
+                  <li key={setting.name}>
+                    <h3>{setting.title}</h3>
+                    <p>
+                      {setting.shown(settings)}{' '}
                       <button
                         type="button"
                         class="quiet"
@@ -50,10 +47,11 @@ export function Page({ params, zone }: PageProps) {
                       >
                         Change
                       </button>
-                    </td>
-                  </tr>
+                    </p>
+                    <p class="muted">{setting.cost}</p>
+                  </li>
                 ))}
-              </Table>
+              </ul>
             </section>
           ))}
           <p class="muted">
