@@ -13,7 +13,7 @@ import { withFilters } from '../../internal/console/figures/filters.js'
 import type { UsageRow } from '../../internal/console/figures/usage.js'
 import type { Operator } from '../../internal/filters/filter-fields.js'
 import { signInLink } from '../../internal/local/supervisor/banner.js'
-import { formatQuantity, parseSum, sum } from '../../internal/units/quantity.js'
+import { formatDifference, formatQuantity, parseSum, sum } from '../../internal/units/quantity.js'
 import { AUTHORIZATION_CODES, USERS } from '../../streams/buckets.js'
 import { type Ask, askAs } from '../support/ask.js'
 import { attributed, attributedAll } from '../support/attributed.js'
@@ -241,6 +241,10 @@ describe('the overview', () => {
           if (start !== 'shown together') expect(added(parts)).toBe(amounts.at(-1))
           expect(parts.filter((part) => part.startsWith('-'))).toEqual([])
         }
+        if (before === null) return
+        const change = formatDifference(parseSum<'USD'>(total ?? ''), parseSum<'USD'>(before))
+        await expect.poll(() => page.getAttribute('[data-change]', 'data-change')).toBe(change)
+        expect(added(columnOf(await csvOf('section.changes'), 'change_usd'))).toBe(change)
       }),
       // A failure names its seed.
       { numRuns: drawn(15), endOnFailure: true },
