@@ -70,6 +70,9 @@ async function goToOverview(more: Readonly<Record<string, string>> = {}): Promis
   await goWithin(page, addressOf('', new URLSearchParams(stated)))
   await page.waitForSelector(`.shown[aria-busy=false] [data-scope*='"stated":"${stated.period}"']`)
   await page.waitForSelector(`${CHART} svg[role=application]`)
+  // What changed is read when the figures are there; till then it is that of another period, and pale.
+  await page.waitForSelector('[data-change]')
+  await page.locator('.shown[aria-busy=true]').first().waitFor({ state: 'detached' })
 }
 
 /** Where the middle of a bar is. */
@@ -192,14 +195,17 @@ describe('the chart', () => {
     expect(new Set(Object.values(more)).size).toBe(Object.keys(more).length)
   })
 
-  test('marks what happened in the period, with where there is more about it', async () => {
-    const stated = { at: middayOf(3), text: 'search 4.2', link: 'https://git.example.com/search/4.2' }
-    expect((await ask('POST', '/api/v1/annotations', stated)).status).toBe(201)
-    await goToOverview({ period: `${dayOf(6)}..${dayOf(1)}` })
+  test('marks what happened in the period, and reads it', async () => {
+    await goToOverview()
+    await page.click('summary:has-text("What happened")')
+    await page.click('button:has-text("Add a note")')
+    await page.fill('dialog input[name=text]', 'search 4.2')
+    await page.fill('dialog input[name=at]', `${dayOf(3)}T12:00`)
+    await page.click('dialog button:has-text("Add the note")')
 
     await page.waitForSelector(`${CHART} .sign.annotation`)
-    const link = page.locator(`${CHART} .marks a`)
-    expect([await link.textContent(), await link.getAttribute('href')]).toEqual([stated.text, stated.link])
+    await page.mouse.move(...(await middleOf(2, 5)))
+    await expect.poll(() => page.textContent(`${CHART} .reading`)).toContain('note: search 4.2')
     expect(await accessibilityFaults(page)).toEqual([])
   })
 })

@@ -71,6 +71,9 @@ export function signedShown(text: string, decimals: number): string {
 /** A sum of money without its currency: 48,213.07, or 0.0031 where cents would show nothing. */
 export const usdShown = (text: string): string => decimalShown(text, decimalsOf([text]))
 
+/** With the decimals that it has, as of an axis: 2,400 or 1.5. */
+export const plainShown = (text: string): string => decimalShown(text, text.split('.')[1]?.length ?? 0)
+
 /** A unit price, or the amount of one call: up to four significant digits. */
 export const priceShown = (text: string): string =>
   signed(formatOf({ maximumSignificantDigits: 4 }).format(exact(text)))

@@ -6,6 +6,9 @@ import { ask } from './ask.js'
 
 export type { Mark } from '../../figures/marks.js'
 
+/** An event of the window: the person has added or removed a note. */
+export const MARKS_CHANGED = 'attribution:marks'
+
 interface List<T> {
   readonly data: readonly T[]
   readonly page: Page

@@ -1,11 +1,10 @@
 import { type Slots, slotPx } from '../../figures/axis.js'
 import type { Mark } from '../../figures/marks.js'
-import { timeShown } from '../../figures/period.js'
 
-/** Marks of what happened: signs above the bars, and the same as a list below. */
+/** Marks of what happened: signs above the bars. */
 
 export const MARK_WORDS: Readonly<Record<Mark['kind'], string>> = {
-  annotation: 'release or note',
+  annotation: 'note',
   anomaly: 'anomaly',
   budget: 'budget',
   'price book': 'price book',
@@ -50,32 +49,3 @@ export const Signs = ({ marks, slots, yPx, bottomPx }: SignsProps) => (
     })}
   </>
 )
-
-const OPEN_MAX = 4
-
-/** What the signs mean, each with its time and where there is more about it. */
-export const MarkList = ({ marks, zone }: { readonly marks: readonly Mark[]; readonly zone: string }) =>
-  marks.length === 0 ? null : (
-    <details class="marks" open={marks.length <= OPEN_MAX}>
-      <summary>What happened in this time ({marks.length})</summary>
-      <ul>
-        {marks.map(({ atMs, kind, text, href }) => (
-          <li key={`${atMs} ${kind} ${text}`}>
-            <svg width="12" height="12" aria-hidden="true">
-              <path class={`sign ${kind.replace(' ', '-')}`} d={SIGNS[kind]} transform="translate(6,6)" />
-            </svg>
-            <span class="muted">
-              {timeShown(atMs, zone)} · {MARK_WORDS[kind]}
-            </span>{' '}
-            {href === undefined ? (
-              text
-            ) : (
-              <a href={href} rel="noreferrer">
-                {text}
-              </a>
-            )}
-          </li>
-        ))}
-      </ul>
-    </details>
-  )

@@ -6,6 +6,7 @@ import {
   decimalShown,
   decimalsOf,
   measureShown,
+  plainShown,
   priceShown,
   shareShown,
   usdShown,
@@ -15,6 +16,17 @@ test('decimals are exact however long, rounded half to even, with a real minus',
   expect(decimalShown('12345678901234567890.125', 2)).toBe('12,345,678,901,234,567,890.12')
   expect(decimalShown('0.135', 2)).toBe('0.14')
   expect(decimalShown('-1234.5', 1)).toBe('−1,234.5')
+})
+
+test('amounts of an axis have the decimals that they have, so that no two are alike', () => {
+  expect(['2400', '2', '1.5', '0.00002', '-0.5', '0'].map(plainShown)).toEqual([
+    '2,400',
+    '2',
+    '1.5',
+    '0.00002',
+    '−0.5',
+    '0',
+  ])
 })
 
 test('what is more than nothing is not shown as nothing', () => {

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { instantText } from '../../../figures/days.js'
 import type { Mark } from '../../../figures/marks.js'
-import { readMarks } from '../../api/marks.js'
+import { MARKS_CHANGED, readMarks } from '../../api/marks.js'
 import { useAnswer } from '../../api/use-answer.js'
 import { useNames } from '../../api/use-names.js'
 import { change } from '../../parts/change.js'
@@ -21,9 +21,13 @@ export function Happened({ period: { fromMs, toMs }, zone }: HappenedProps) {
   const [isOpen, setOpen] = useState(false)
   const [isAdding, setAdding] = useState(false)
   const answer = useAnswer(isOpen ? `${fromMs} ${toMs}` : '', (signal) => readMarks(fromMs, toMs, signal))
+  const reload = (): void => {
+    answer.reload()
+    dispatchEvent(new Event(MARKS_CHANGED))
+  }
   const remove = async (id: string): Promise<void> => {
     await change('DELETE', `/api/v1/annotations/${id}`)
-    answer.reload()
+    reload()
   }
   return (
     <details class="behind" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
@@ -45,7 +49,7 @@ export function Happened({ period: { fromMs, toMs }, zone }: HappenedProps) {
           }
         </Shown>
       )}
-      {isAdding && <AddNote zone={zone} onClose={() => setAdding(false)} onAdded={answer.reload} />}
+      {isAdding && <AddNote zone={zone} onClose={() => setAdding(false)} onAdded={reload} />}
     </details>
   )
 }

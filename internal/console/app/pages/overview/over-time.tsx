@@ -1,11 +1,11 @@
-import { useMemo } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 import { formatQuantity, parseSum, sum } from '../../../../units/quantity.js'
 import { addressOf, changed, sharedParams } from '../../../figures/address.js'
 import { drillOf } from '../../../figures/drill.js'
 import { type Filter, fieldNamed, withFilters } from '../../../figures/filters.js'
 import { intervalsOf } from '../../../figures/period.js'
 import { formOf } from '../../../figures/plot.js'
-import { countShown, decimalShown, measureShown, shareShown, usdShown } from '../../../figures/shown.js'
+import { countShown, measureShown, plainShown, shareShown, usdShown } from '../../../figures/shown.js'
 import {
   type Bar,
   type FoldedApart,
@@ -19,10 +19,9 @@ import { fractionOf } from '../../../figures/trust.js'
 import type { Measure } from '../../../figures/usage.js'
 import { fieldShown } from '../../../figures/words.js'
 import { goTo, setParams } from '../../address/address.js'
-import { type Mark, readMarks } from '../../api/marks.js'
+import { MARKS_CHANGED, type Mark, readMarks } from '../../api/marks.js'
 import { useAnswer } from '../../api/use-answer.js'
 import { Chart } from '../../chart/chart.js'
-import { MarkList } from '../../chart/mark-signs.js'
 import { hasScope } from '../../session/session.js'
 import { labelShown } from './dimensions.js'
 import type { OverviewFigures } from './load.js'
@@ -94,7 +93,6 @@ export function OverTime({ figures, measure, params }: OverTimeProps) {
         label={`${title} per ${step} by ${fieldShown(by)}, ${period.label}.`}
         open={leadsToCalls && !hasScope('read:attribution') ? undefined : open}
       />
-      <MarkList marks={marks} zone={zone} />
       {figures.areCellsCut && (
         <p class="notice">
           The largest amounts alone have their colours, since there are too many; all smaller ones are in “other”.
@@ -120,8 +118,12 @@ const MINUTE_MS = 60_000
 function useMarks({ period: { fromMs, toMs }, asOfMs }: OverviewFigures): readonly Mark[] {
   // Figures are read anew with each call, marks no more often than each minute.
   const key = `${fromMs} ${toMs} ${Math.floor(asOfMs / MINUTE_MS)}`
-  const answer = useAnswer(key, (signal) => readMarks(fromMs, toMs, signal))
-  return answer.value ?? NO_MARKS
+  const { value, reload } = useAnswer(key, (signal) => readMarks(fromMs, toMs, signal))
+  useEffect(() => {
+    addEventListener(MARKS_CHANGED, reload)
+    return () => removeEventListener(MARKS_CHANGED, reload)
+  }, [reload])
+  return value ?? NO_MARKS
 }
 
 function stacked(figures: OverviewFigures, measure: Measure) {
@@ -191,7 +193,7 @@ function tickShown(amount: number, measure: Measure | 'share'): string {
     case 'calls':
       return countShown(amount)
     case 'cost_usd':
-      return Math.abs(amount) >= 1 ? decimalShown(text, 0) : text.replace('-', '−')
+      return plainShown(text)
     case 'energy_wh':
       return measureShown(text, 'energy')
     case 'carbon_gco2e':
