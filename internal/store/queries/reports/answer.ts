@@ -318,7 +318,7 @@ function pageOf(rows: readonly WireRow[], query: ReportQuery): AnswerPage {
         query,
         first === undefined ? ['0', '0'] : [String(at(first, 'notional')), String(at(first, 'unspread'))],
       ),
-      previousCostUsd: query.previous === undefined ? undefined : String(first?.[before] ?? '0') || undefined,
+      previousCostUsd: query.previous === undefined ? undefined : String(first?.[before] ?? '') || undefined,
     },
     rows: rows.map((row) => {
       const folds = foldsIntervals(query)

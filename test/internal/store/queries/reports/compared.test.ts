@@ -144,6 +144,13 @@ test('a filter that selects too few people in the month before shows nothing of 
   expect(answer.totals.previousCostUsd).toBeUndefined()
 })
 
+test('nothing is said of a month before that has too few people, also where this one has nobody', async () => {
+  const answer = await page(`${NOVEMBER}&filter[service][eq]=gone-few`)
+
+  expect(answer.rows).toEqual([])
+  expect(answer.totals.previousCostUsd).toBeUndefined()
+})
+
 test('with filters, rows that fold in one of the intervals are not compared', async () => {
   const { rows } = await page(
     'from=2026-11-01&to=2027-01-01&interval=month&filter[service][in]=steady,shrinks,new&group_by=service&compare=previous',
