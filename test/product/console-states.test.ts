@@ -1,5 +1,6 @@
 import type { Browser, Page, Route } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { readAddress } from '../../internal/console/figures/address.js'
 import { type Ask, askAs } from '../support/ask.js'
 import { attributed, attributedAll } from '../support/attributed.js'
 import {
@@ -228,7 +229,7 @@ describe('with calls', () => {
     page = console.page
     await signInByPassword(page, { credentials: { ...service.credentials, ...reader } })
     const isOpen = ({ scope }: (typeof PAGES)[number]): boolean => scope === 'read:attribution'
-    const open = PAGES.filter(isOpen).map(({ path }) => pathOf(path))
+    const open = PAGES.filter(isOpen).map(({ path }) => path)
     const closed = PAGES.filter((each) => !isOpen(each) && each.path !== '')
 
     // They land on a page that they may see, and the menu has no other.
@@ -236,7 +237,7 @@ describe('with calls', () => {
     const links = await page
       .locator('header.top nav a:not(.brand)')
       .evaluateAll((all) => all.map((each) => each.getAttribute('href') ?? ''))
-    expect(links.map((href) => href.split('?')[0])).toEqual(open)
+    expect(links.map((href) => readAddress(href.split('?')[0] ?? '', '').page)).toEqual(open)
 
     const faults = await faultsOf(
       closed.map(({ path }) => pathOf(path)),
