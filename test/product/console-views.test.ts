@@ -57,6 +57,7 @@ const go = (name: string, query = '') => goWithin(page, addressOf(name, new URLS
 const place = () => {
   const { pathname, search } = new URL(page.url())
   const { page: name, params } = readAddress(pathname, search)
+  params.delete('zone')
   return [name, Object.fromEntries(params)]
 }
 const dialog = (title: string) => page.getByRole('dialog', { name: title })
