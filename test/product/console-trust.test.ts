@@ -205,6 +205,8 @@ describe('the overview', () => {
     expect([name, people]).toEqual(['small groups (2 shown together, at least one of fewer than 5 people)', '31'])
     const look = "getComputedStyle(document.querySelector('tr.folded')).backgroundImage"
     expect(await page.evaluate(look)).toContain('gradient')
+    // What is still of the month before is pale.
+    await expect.poll(() => page.locator('.shown[aria-busy=true]').count()).toBe(0)
     expect(await layoutFaults(page)).toEqual([])
   })
 })
