@@ -75,7 +75,7 @@ const flag = (name: Name & string, title: string, cost: string, label: string): 
   patchOf: (fields) => ({ [name]: fields.has(name) }),
 })
 
-const LATER = 'Holds for calls that are attributed after the change; records that there are stay as they are.'
+const LATER = 'Later calls only; records stay as they are.'
 
 export const GROUPS: readonly { readonly title: string; readonly settings: readonly Setting[] }[] = [
   {
@@ -192,15 +192,15 @@ export const GROUPS: readonly { readonly title: string; readonly settings: reado
     settings: [
       text(
         'stated_cost_factor',
-        'A stated cost is implausible from',
+        'A stated cost is doubted from',
         `Such calls count, and are not charged back until somebody looks. ${LATER}`,
         { isNumber: true, hint: 'times the price, or less than that part of it' },
         ({ stated_cost_factor: factor }) => `${countShown(factor)} times the price`,
       ),
       text(
         'stated_cost_ceiling_usd',
-        'And above, for one call',
-        `As the line before. ${LATER}`,
+        'A stated cost is doubted above',
+        `Of one call, whatever its price: it counts, and is not charged back until somebody looks. ${LATER}`,
         { inputMode: 'decimal', pattern: '\\d{1,12}(\\.\\d{1,18})?', hint: 'USD' },
         ({ stated_cost_ceiling_usd: usd }) => `USD ${usdShown(usd)}`,
       ),
