@@ -79,7 +79,7 @@ test('a setting is changed beside what that costs, and a tag that is declared so
   await goWithin(page, '/console/explorer?filter[tags.team][eq]=search')
   await page.click('summary:has-text("Columns")')
   await page.locator('.columns label:has-text("tag team") input').check()
-  await page.locator('td:text-is("search")').first().waitFor()
+  await page.locator('td bdi:text-is("search")').first().waitFor()
   await page.keyboard.press('Escape')
   await page.locator('button.opens').first().click()
   const tags = page.locator('dt:text-is("tags") + dd')
