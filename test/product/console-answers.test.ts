@@ -144,6 +144,28 @@ describe('calls that say nothing of who made them', () => {
     expect(await page.textContent('.chosen [role=status]')).toMatch(/91 calls/)
   })
 
+  test('go where a rule says, which moves the past with it, and are back when it is removed', async () => {
+    const before = await amount()
+    await page.click('.chosen button:has-text("Write a rule for such calls")')
+    await page.fill('dialog input[name=name]', 'small-jobs')
+    await page.selectOption('dialog select >> nth=0', 'model')
+    await page.selectOption('dialog select >> nth=1', 'exact')
+    await page.fill('dialog .filters input', 'gpt-4o')
+    await page.fill('dialog input[name=service]', 'checkout')
+    await page.fill('dialog input[name=owner]', 'team-jobs')
+    await page.click('dialog button:has-text("See what would change")')
+    await page.waitForSelector('dialog [role=status]:has-text("61 calls of USD 0.33 would move")')
+    await page.click('dialog button:has-text("Save the rule")')
+    await page.waitForSelector('dialog [role=status]:has-text("61 calls of USD 0.33 moved")')
+    await page.click('dialog button:text-is("Close")')
+    await expect.poll(amount).toBeCloseTo(before - 60 * USD, 6)
+
+    await expect.poll(() => recent().first().textContent()).toContain('The rule small-jobs, applied to the past')
+    await recent().first().locator('button:has-text("Remove the rule")').click()
+    await expect.poll(amount).toBeCloseTo(before, 6)
+    expect((await ask('GET', '/api/v1/mapping-rules')).json.data).toEqual([])
+  })
+
   test('or into a pool that somebody owns', async () => {
     await item('to anthropic').click()
     const form = page.locator('.chosen form:has(button:has-text("Keep them in the pool"))')
