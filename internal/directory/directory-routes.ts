@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Records } from '../broker/records.js'
-import { containsText } from '../filters/contains.js'
+import { containing } from '../filters/contains.js'
 import { CONTAINS_PARAMETER } from '../http/contract/page.js'
 import { pageOf, pageOfSorted } from '../http/resource/collection.js'
 import { type Collection, type ResourceDeps, resource } from '../http/resource/resource.js'
@@ -86,7 +86,8 @@ function entryCollection<K extends DirectoryKind, F, C>(
     page(request, tenantId, show) {
       const all = entries.of(tenantId, kind)
       const { [nameField]: name, contains = '' } = request.filters
-      const isWanted = (entry: EntriesOf[K]): boolean => contains === '' || containsText(nameOf(entry), contains)
+      const isNamed = containing(contains)
+      const isWanted = (entry: EntriesOf[K]): boolean => isNamed(nameOf(entry))
       if (name === undefined) {
         const showRow = ([id, entry]: readonly [string, EntriesOf[K]]) => show(entry, id)
         return pageOfSorted(request, all.sorted, 'ascending', showRow, ([, entry]) => isWanted(entry))

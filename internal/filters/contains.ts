@@ -8,4 +8,9 @@ export const foldCase = (text: string): string => text.toLowerCase().replaceAll(
 /** The same in SQL. @param text an expression */
 export const foldCaseSql = (text: string): string => `replaceAll(lowerUTF8(${text}), 'ς', 'σ')`
 
-export const containsText = (value: string, part: string): boolean => foldCase(value).includes(foldCase(part))
+/** Whether values contain a part, which is folded once for all of them. */
+export function containing(part: string): (value: string) => boolean {
+  if (part === '') return () => true
+  const folded = foldCase(part)
+  return (value) => foldCase(value).includes(folded)
+}

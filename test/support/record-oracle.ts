@@ -1,5 +1,5 @@
 /** The expected result of a record query, computed row by row in the simplest way. */
-import { containsText } from '../../internal/filters/contains.js'
+import { containing } from '../../internal/filters/contains.js'
 import { type FieldType, type FilterField, fieldOf } from '../../internal/filters/filter-fields.js'
 import type { Condition, Sort } from '../../internal/filters/parse.js'
 import { isTagField, keyOfTagField, NOT_DECLARED, pairStart } from '../../internal/records/dimensions.js'
@@ -50,7 +50,7 @@ export function meets(record: StoredAttribution, { field, operator, values }: Co
   const { type } = fieldOf(field)
   const text = textOf(record, field)
   if (operator === 'contains') {
-    return !(isTagField(field) && text === NOT_DECLARED) && containsText(text, values[0] ?? '')
+    return !(isTagField(field) && text === NOT_DECLARED) && containing(values[0] ?? '')(text)
   }
   const own = comparable(type, text)
   const compared = values.map((value) => bytewise(own, comparable(type, value)))

@@ -28,7 +28,14 @@ export const PAGE_PARAMETERS = {
     }),
 } as const
 
+/** Characters: no name has more. */
+export const CONTAINS_MAX = 256
+
 /** Of collections whose records have names. */
 export const CONTAINS_PARAMETER = {
-  contains: z.string().optional().meta({ description: 'Only those whose name contains this text, in any case.' }),
+  contains: z
+    .string()
+    .max(CONTAINS_MAX)
+    .optional()
+    .meta({ description: 'Only those whose name contains this text, in any case.' }),
 }

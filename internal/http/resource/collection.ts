@@ -1,7 +1,7 @@
 import type { Caller } from '../../auth/authenticate.js'
 import type { Problem } from '../../problems/problem-catalogue.js'
 import { badParameter, readQuery } from '../../text/query-string.js'
-import { LIMIT_MAX } from '../contract/page.js'
+import { CONTAINS_MAX, LIMIT_MAX } from '../contract/page.js'
 import type { Exchange } from '../exchange.js'
 import { type CursorCodec, type Page, readLimit } from './pages.js'
 import { compareKeys, type Order, type SortedRecords } from './sorted-records.js'
@@ -50,6 +50,10 @@ export function readPage<const F extends string = never>(
   const read = readQuery<F | 'limit' | 'cursor'>(exchange.query, ['limit', 'cursor', ...filterNames])
   if (!read.ok) return read
   const { limit, cursor, ...filters } = read.values as Record<string, string | undefined>
+  if (filters['contains'] !== undefined && [...filters['contains']].length > CONTAINS_MAX) {
+    const detail = `contains must have at most ${CONTAINS_MAX} characters.`
+    return { ok: false, problem: badParameter('/contains', detail) }
+  }
   const stated = filterNames.flatMap((filter) => (filters[filter] === undefined ? [] : [[filter, filters[filter]]]))
   const query = stated.length === 0 ? name : `${name} ${JSON.stringify(stated)}`
   const { cursors } = deps

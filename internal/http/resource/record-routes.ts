@@ -1,7 +1,7 @@
 import type { Caller } from '../../auth/authenticate.js'
 import type { RateClass } from '../../auth/rate-limits.js'
 import type { Scope } from '../../auth/scopes.js'
-import { containsText } from '../../filters/contains.js'
+import { containing } from '../../filters/contains.js'
 import type { IdPrefix, TenantIds } from '../../ids/ids.js'
 import type { Problem } from '../../problems/problem-catalogue.js'
 import type { Operation } from '../contract/operation.js'
@@ -81,8 +81,8 @@ export const recordRoutes = <T extends TenantRecord, W extends object>(
       filters: nameOf === undefined ? [] : ['contains'],
       page(request, { tenantId }) {
         const { contains = '' } = request.filters
-        const isWanted = (record: T): boolean => nameOf === undefined || containsText(nameOf(record), contains)
-        const records = wanted(of(tenantId), isWanted)
+        const isNamed = containing(contains)
+        const records = wanted(of(tenantId), (record) => nameOf === undefined || isNamed(nameOf(record)))
         return pageOfAll(request, records, ({ created_at, id }) => [created_at, id], 'descending', show)
       },
       find({ tenantId }, id) {

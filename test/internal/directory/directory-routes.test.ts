@@ -337,6 +337,15 @@ test('entries are found by a part of their name, in any case, page by page', asy
   expect(none.data).toEqual([])
 })
 
+test('a part of a name that no name has room for is refused', async () => {
+  const longest = encodeURIComponent('🦉'.repeat(256))
+
+  expect((await ask('GET', `${IDENTITIES}?contains=${longest}`)).json.data).toEqual([])
+  const { status, json } = await ask('GET', `${IDENTITIES}?contains=${longest}x`)
+  expect(status).toBe(400)
+  expect(json.errors).toEqual([{ pointer: '/contains', detail: 'contains must have at most 256 characters.' }])
+})
+
 test('the audit log records each change of an identity without its name', async () => {
   const traceId = randomUUID().replaceAll('-', '')
   const traced = { traceparent: `00-${traceId}-0000000000000001-00` }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { containsText } from '../../../internal/filters/contains.js'
+import { containing } from '../../../internal/filters/contains.js'
 
 test.each([
   ['Search-API', 'search', true],
@@ -8,7 +8,8 @@ test.each([
   ['ΣΊΣΥΦΟΣ', 'σίσυφος', true],
   ['ΣΊΣΥΦΟΣ', 'ΣΊΣ', true],
   ['search', 'research', false],
+  ['search', '', true],
   ['strasse', 'straße', false],
 ])('%s contains %s: %s', (value, part, isContained) => {
-  expect(containsText(value, part)).toBe(isContained)
+  expect(containing(part)(value)).toBe(isContained)
 })

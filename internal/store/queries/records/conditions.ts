@@ -1,4 +1,4 @@
-import { containsText, foldCase, foldCaseSql } from '../../../filters/contains.js'
+import { containing, foldCase, foldCaseSql } from '../../../filters/contains.js'
 import { FILTER_FIELDS, type FieldName, type FieldType, type Operator } from '../../../filters/filter-fields.js'
 import type { Condition } from '../../../filters/parse.js'
 import { isTagField, keyOfTagField, NOT_DECLARED, pairOf, pairStart } from '../../../records/dimensions.js'
@@ -35,7 +35,7 @@ export function clauseOf(condition: Condition, bindings: Bindings): Clause {
       return confidenceClause(operator, values, bindings)
     case 'choice':
       if (operator === 'contains') {
-        const found = type.values.filter((value) => containsText(value, values[0] ?? ''))
+        const found = type.values.filter(containing(values[0] ?? ''))
         return found.length === 0 ? false : compare(column, 'in', found, (value) => bindings.bind(value, 'String'))
       }
       break

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { LRUCache } from 'lru-cache'
-import { foldCase } from '../../../filters/contains.js'
+import { containing } from '../../../filters/contains.js'
 import { FILTER_FIELDS, type FieldName, type FilterField } from '../../../filters/filter-fields.js'
 import type { Condition } from '../../../filters/parse.js'
 import { Limiter } from '../../../process/limiter.js'
@@ -150,8 +150,8 @@ export function roughly({ field, operator, values }: Condition): (record: Sample
     case 'lte':
       return (record) => valueIn(record, field) <= other
     case 'contains': {
-      const part = foldCase(first)
-      return (record) => foldCase(String(valueIn(record, field))).includes(part)
+      const isContained = containing(first)
+      return (record) => isContained(String(valueIn(record, field)))
     }
   }
 }
