@@ -6,7 +6,7 @@ export interface Mark {
   readonly atMs: number
   readonly kind: 'annotation' | 'anomaly' | 'budget' | 'price book'
   readonly text: string
-  /** Of an annotation, which can be removed. */
+  /** Of an annotation that the person may remove. */
   readonly id?: string
   /** Of a page of the console, or, of an annotation, elsewhere. */
   readonly href?: string
@@ -14,8 +14,9 @@ export interface Mark {
 
 const linked = (href: string | undefined) => (href === undefined ? {} : { href })
 
-export const markOfAnnotation = ({ id, at, text, link, service }: Annotation): Mark => ({
-  id,
+/** @param isOwn whether the person may change it */
+export const markOfAnnotation = ({ id, at, text, link, service }: Annotation, isOwn: boolean): Mark => ({
+  ...(isOwn && { id }),
   atMs: Date.parse(at),
   kind: 'annotation',
   text: service === null || text.toLowerCase().includes(service.toLowerCase()) ? text : `${service}: ${text}`,

@@ -55,5 +55,7 @@ export const ANNOTATION = {
     create:
       'A release or a note at a time, which charts show. Whoever reads reports may write one; it changes no figure, ' +
       'and every change is in the audit log. Annotations are deleted 800 days after their last change.',
+    update: 'By the credential that wrote it, or with the scope `admin:config`.',
+    delete: 'By the credential that wrote it, or with the scope `admin:config`.',
   },
 } as const satisfies ResourceContract<AnnotationFields, AnnotationChanges>

@@ -4,6 +4,7 @@ import { watchRecords } from '../../broker/watched-records.js'
 import { pageOfAll } from '../../http/resource/collection.js'
 import { type ResourceDeps, resource, watchedCollection } from '../../http/resource/resource.js'
 import type { Route } from '../../http/route.js'
+import { problem } from '../../problems/problem-catalogue.js'
 import { readRange } from '../../text/time-range.js'
 import { ANNOTATIONS_MAX, changedAnnotation, type StoredAnnotation, storedAnnotation } from './annotation.js'
 import { ANNOTATION, type ShownAnnotation } from './annotation-contract.js'
@@ -55,6 +56,10 @@ export async function openAnnotationRoutes({
         return { id, key: id, record: storedAnnotation(fields, { id, tenantId, principal, nowMs: deps.clock() }) }
       },
       update: { action: 'annotation.update', apply: changedAnnotation },
+      refuseChange: ({ created_by: author }, { principal, scopes }) =>
+        author === principal || scopes.has('admin:config')
+          ? undefined
+          : problem('INSUFFICIENT_SCOPE', 'Somebody else wrote it: to change it needs the scope admin:config.'),
       show: ({ tenant_id: _, ...shown }): ShownAnnotation => shown,
       audited: ({ at, text, link, service }) => ({ at, text, link, service }),
     },

@@ -1,7 +1,7 @@
 import type { Annotation, Anomaly, Books, LoggedEvent, Page, Price } from 'attribution-service/sdk/api'
 import { linkTo } from '../../figures/address.js'
 import { changesOfPrices, type Mark, markOfAnnotation, markOfAnomaly, markOfCrossing } from '../../figures/marks.js'
-import { hasScope } from '../session/session.js'
+import { currentTokens, hasScope } from '../session/session.js'
 import { ask } from './ask.js'
 
 export type { Mark } from '../../figures/marks.js'
@@ -38,7 +38,9 @@ export async function readMarks(fromMs: number, toMs: number, signal?: AbortSign
     hasScope('read:attribution') ? linkTo('explorer', params, more) : undefined
   const configured = (page: string): string | undefined => (hasScope('admin:config') ? linkTo(page, params) : undefined)
   return [
-    ...annotations.map(markOfAnnotation),
+    ...annotations.map((each) =>
+      markOfAnnotation(each, hasScope('admin:config') || each.created_by === currentTokens()?.userId),
+    ),
     ...anomalies.map((each) => markOfAnomaly(each, explorer)),
     ...[...standard, ...custom].flatMap((each) => markOfCrossing(each, configured('budgets'))),
     ...changesOfPrices(books.price_changes, prices, configured('prices')),

@@ -9,17 +9,14 @@ import {
 const AT = '2026-11-21T09:00:00.000Z'
 const atMs = Date.parse(AT)
 
-test('an annotation says of which service it is, once, and opens its own link', () => {
+test('an annotation says of which service it is, once, opens its own link, and has an id for who may change it', () => {
   const note = { id: 'ann_1', at: AT, created_at: AT, created_by: 'key_1', link: null, service: 'checkout' }
 
-  expect(markOfAnnotation({ ...note, text: 'release 4.2' }).text).toBe('checkout: release 4.2')
-  expect(markOfAnnotation({ ...note, text: 'Checkout 4.2', link: 'https://git.example.com/4.2' })).toEqual({
-    id: 'ann_1',
-    atMs,
-    kind: 'annotation',
-    text: 'Checkout 4.2',
-    href: 'https://git.example.com/4.2',
-  })
+  expect(markOfAnnotation({ ...note, text: 'release 4.2' }, true).text).toBe('checkout: release 4.2')
+  const release = { ...note, text: 'Checkout 4.2', link: 'https://git.example.com/4.2' }
+  const mark = { atMs, kind: 'annotation', text: 'Checkout 4.2', href: 'https://git.example.com/4.2' }
+  expect(markOfAnnotation(release, true)).toEqual({ id: 'ann_1', ...mark })
+  expect(markOfAnnotation(release, false)).toEqual(mark)
 })
 
 test('an anomaly opens the calls of its hour, for a person who may see calls', () => {

@@ -72,6 +72,19 @@ test('notes of a range are listed newest first, with those of no service beside 
   expect(codeOf(await ask('GET', `${PATH}?from=yesterday`))).toBe('400 INVALID_FILTER')
 })
 
+test('a note is changed and deleted by who wrote it, and by administrators', async () => {
+  const { json } = await ask('POST', PATH, { text: 'checkout 4.3' })
+  const path = `${PATH}/${json.id}`
+  const as = (key: string) => askAs(gateway.url, { 'x-api-key': key })
+  const [reader, admin] = [as('read:reporting#key_other'), as('read:reporting,admin:config#usr_admin')]
+
+  expect(codeOf(await reader('PATCH', path, { text: 'rewritten' }))).toBe('403 INSUFFICIENT_SCOPE')
+  expect(codeOf(await reader('DELETE', path))).toBe('403 INSUFFICIENT_SCOPE')
+  expect((await reader('GET', path)).json).toEqual(json)
+  expect((await admin('PATCH', path, { text: 'checkout 4.3.1' })).json).toMatchObject({ created_by: json.created_by })
+  expect((await admin('DELETE', path)).status).toBe(204)
+})
+
 test('a note is one line of text, and links to a page', async () => {
   expect(codeOf(await ask('POST', PATH, { text: 'two\nlines' }))).toBe('422 VALIDATION_FAILED')
   expect(codeOf(await ask('POST', PATH, { text: 'x', link: 'javascript:alert(1)' }))).toBe('422 VALIDATION_FAILED')
