@@ -15,7 +15,7 @@ const side = (description: string) =>
     .meta({ description })
 
 const effects = {
-  volume_usd: decimalText().meta({ description: 'Of more or fewer calls, each at what a call cost before.' }),
+  volume_usd: decimalText().meta({ description: 'Of more or fewer priced calls, each at what a call cost before.' }),
   size_usd: decimalText().meta({
     description: 'Of more or fewer tokens per call. 0 where calls lack tokens or prices; `price_usd` then has it.',
   }),

@@ -1,4 +1,13 @@
-import { type Effects, effectsOf, lessSide, type Side, sumOfEffects, sumOfSides, volumeOfAll } from './effects.js'
+import {
+  type Effects,
+  effectsOf,
+  isAllPrice,
+  lessSide,
+  type Side,
+  sumOfEffects,
+  sumOfSides,
+  volumeOfAll,
+} from './effects.js'
 
 /**
  * The difference of two periods as the sum of its parts: the groups that moved most, up and down, all other groups, and
@@ -55,8 +64,10 @@ export function decompose<T>(
   const left = { before: lessSide(whole.before, known.before), now: lessSide(whole.now, known.now) }
   const rest =
     isNothing(left.before) && isNothing(left.now) ? undefined : { ...left, effects: effectsOf(left.before, left.now) }
-  const effects = sumOfEffects([known.effects, ...(rest === undefined ? [] : [rest.effects])])
-  const volume = volumeOfAll(whole.before, whole.now, effects.volume)
+  const parts: readonly Part[] = rest === undefined ? movers : [...movers, rest]
+  const effects = sumOfEffects(parts.map((part) => part.effects))
+  const counted = partOf(parts.filter((part) => !isAllPrice(part.before, part.now)))
+  const volume = volumeOfAll(counted.before, counted.now, effects.volume)
   return {
     whole: { ...whole, effects: { ...effects, volume }, mix: effects.volume - volume },
     increases,

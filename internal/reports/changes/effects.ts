@@ -35,8 +35,7 @@ export const NOTHING: Side = { cost: 0n, calls: 0n, tokens: 0n, unpricedCalls: 0
 
 export function effectsOf(before: Side, now: Side): Effects {
   const change = now.cost - before.cost
-  // Calls that are there in both periods, and have a price in one of them only.
-  if (isUnpriced(before) || isUnpriced(now)) return { volume: 0n, size: 0n, price: change }
+  if (isAllPrice(before, now)) return { volume: 0n, size: 0n, price: change }
   if (pricedCalls(before) === 0n) return { volume: change, size: 0n, price: 0n }
   const atCalls = scaled(before.cost, pricedCalls(now), pricedCalls(before))
   // Tokens of calls without a price would be a size that costs nothing; those of other units have none.
@@ -45,8 +44,11 @@ export function effectsOf(before: Side, now: Side): Effects {
   return { volume: atCalls - before.cost, size: atTokens - atCalls, price: now.cost - atTokens }
 }
 
+/** Whether the calls of a group all got their price, or lost it: they are no more calls, nor fewer. */
+export const isAllPrice = (before: Side, now: Side): boolean => isUnpriced(before) || isUnpriced(now)
+
 /**
- * Of the volume of several groups, what the number of all calls explains. The rest is mix: calls that moved to groups
+ * Of the volume of several groups, what the number of their calls explains. The rest is mix: calls that moved to groups
  * of dearer or cheaper calls.
  */
 export const volumeOfAll = (before: Side, now: Side, volume: bigint): bigint =>

@@ -41,6 +41,22 @@ test('calls that move to a dearer model are mix, not volume', () => {
   expect([increases, decreases].map(([first]) => first?.row)).toEqual(['dear', 'cheap'])
 })
 
+test.each([
+  ['got', 1],
+  ['lost', -1],
+])('calls that %s a price are price, neither volume nor mix', (_, sign) => {
+  const [unpriced, priced] = [side(0, 10, 100, 10), side(70, 10, 100)]
+  const cells = [
+    { row: 'steady', before: side(100, 10, 100), now: side(100, 10, 100) },
+    { row: 'moved', before: sign > 0 ? unpriced : priced, now: sign > 0 ? priced : unpriced },
+  ]
+
+  for (const read of [cells, cells.slice(0, 1)]) {
+    const { whole } = decompose(wholeOf(cells), read, 5)
+    expect([usd(whole.effects), whole.mix]).toEqual([[0, 0, 70 * sign], 0n])
+  }
+})
+
 const wholeOf = (cells: readonly { readonly before: Side; readonly now: Side }[]) => ({
   before: sumOfSides(cells.map(({ before }) => before)),
   now: sumOfSides(cells.map(({ now }) => now)),
