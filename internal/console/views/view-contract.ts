@@ -48,7 +48,9 @@ export const VIEW = {
     changes: { shared: false },
   },
   descriptions: {
-    list: "The caller's own views, and those that others share, with the names of their owners.",
+    list:
+      "The caller's own views, and those that others share, with the names of their owners. Programs (API keys and " +
+      'clients that act for themselves) see only their own, unless they have the scope `admin:config`.',
     create:
       'Saves a page of the console with its parameters under a name. It holds no figures: who opens it sees what their ' +
       `scopes permit. At most ${VIEWS_OF_ONE_MAX} of one owner, and ${VIEWS_MAX} of a tenant.`,

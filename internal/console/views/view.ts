@@ -45,7 +45,7 @@ const stated = {
       examples: ['filter[service][eq]=checkout&period=last-month'],
     }),
   shared: z.boolean().meta({
-    description: "Whether the tenant's others see it. Only people have views that are not shared.",
+    description: "Whether the tenant's other people see it. Only people have views that are not shared.",
   }),
 }
 export const viewFields = z.strictObject(stated)
@@ -74,7 +74,11 @@ export const changedView = (view: StoredView, changes: ViewChanges): StoredView 
   shared: changes.shared ?? view.shared,
 })
 
-export const isSeenBy = ({ shared, owner }: StoredView, { principal }: Caller): boolean => shared || owner === principal
+/** What people share is for people: a program that names its owners would be a list of them. */
+export const isSeenBy = ({ shared, owner }: StoredView, { principal, scopes }: Caller): boolean =>
+  owner === principal || (shared && (isPerson(principal) || scopes.has('admin:config')))
+
+const isPerson = (principal: string): boolean => principal.startsWith('usr_')
 
 /** A view is its owner's. Administrators tidy up what is shared. */
 export const refuseChange = ({ owner }: StoredView, { principal, scopes }: Caller): Problem | undefined =>
@@ -84,7 +88,7 @@ export const refuseChange = ({ owner }: StoredView, { principal, scopes }: Calle
 
 /** @param all the tenant's views */
 export function refuseView(view: StoredView, all: Iterable<StoredView>): Problem | undefined {
-  if (!view.shared && !view.owner.startsWith('usr_')) {
+  if (!view.shared && !isPerson(view.owner)) {
     return invalid([{ pointer: '/shared', detail: 'must be true: only people have views that are not shared' }])
   }
   const others = [...all].filter(({ id, owner }) => owner === view.owner && id !== view.id)

@@ -104,6 +104,19 @@ test('a program has only shared views: no person could see another', async () =>
   expect((await program('POST', PATH, view({ shared: true }))).status).toBe(201)
 })
 
+test('a program sees its own views alone: those of people have their names', async () => {
+  const [ada, program, other] = [as(someone()), as('key_one'), as('cli_two', 'read:reporting,read:attribution')]
+  const { json } = await ada('POST', PATH, view({ shared: true }))
+  const { json: own } = await program('POST', PATH, view({ shared: true }))
+
+  expect(await idsIn(program)).toEqual([own.id])
+  expect(await idsIn(other)).toEqual([])
+  for (const method of ['GET', 'DELETE']) {
+    expect(refusalOf(await program(method, `${PATH}/${json.id}`))).toEqual([404, 'NOT_FOUND'])
+  }
+  for (const each of [ada, admin]) expect(await idsIn(each)).toEqual(expect.arrayContaining([json.id, own.id]))
+})
+
 test('one person cannot use up the views of the tenant', async () => {
   const ada = as(someone())
   const { json: first } = await ada('POST', PATH, view())
