@@ -66,11 +66,10 @@ export async function readChangesOf(
     const [row] = (await reads.read(ungrouped, 1, signal))?.rows ?? []
     return row === undefined ? NOTHING : sideOf(row.figures)
   }
-  const [groups, now, before] = await Promise.all([
-    reads.read(query, CELLS_MAX, signal),
-    totalOf(query),
-    totalOf(query.previous),
-  ])
+  // One after the other: the turn of a question at the store is a turn of one query.
+  const groups = await reads.read(query, CELLS_MAX, signal)
+  const now = await totalOf(query)
+  const before = await totalOf(query.previous)
   const parts = decompose({ before, now }, (groups?.rows ?? []).flatMap(cellOf), moversMax)
   return { filtersApplied, parts, isCut: (groups?.totals.rows ?? 0) > CELLS_MAX }
 }
