@@ -67,6 +67,10 @@ const partOf = ({ change_usd, effects, now, before }: Part) => ({
   nowUsd: now.cost_usd,
 })
 
+/** What the last line is: of groups that are not named. */
+export const restLabel = ({ rest }: Pick<Changes, 'rest'>): string =>
+  rest?.has_unread_groups === true ? 'groups that moved less, and small groups' : 'small groups'
+
 /** What selects the calls of a mover. */
 export const filtersOfMover = (mover: Mover, groupBy: readonly string[]): readonly Filter[] =>
   groupBy.map((field) => ({ field, operator: 'eq', value: String(mover[field] ?? '') }))

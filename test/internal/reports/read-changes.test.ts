@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import { readChanges } from '../../../internal/reports/changes-question.js'
-import { readChangesOf } from '../../../internal/reports/read-changes.js'
+import { CELLS_MAX, readChangesOf } from '../../../internal/reports/read-changes.js'
 import type { ReportReads } from '../../../internal/reports/report.js'
+import type { AnswerRow } from '../../../internal/store/queries/reports/answer.js'
+import type { Compared } from '../../../internal/store/queries/reports/compared.js'
+import { FIGURE_NAMES } from '../../../internal/store/queries/reports/figures.js'
 
 /** How the changes are read; what they are of real calls is tested beside their route. */
 
@@ -28,3 +31,24 @@ test('one query is in flight at a time: a tenant that asks has no more of the st
 
   expect(most).toBe(1)
 })
+
+test('groups are unread only if they could have been shown: not those that fold in one of the periods', async () => {
+  const shown = Array.from({ length: CELLS_MAX }, () => row('both'))
+  const isCutOf = async (rows: readonly AnswerRow[]) => {
+    const { isCut } = await changesFrom(async (_, limit) => ({
+      rows: rows.slice(0, limit),
+      totals: { rows: rows.length, costUsd: '0' },
+    }))
+    return isCut
+  }
+
+  expect(await isCutOf(shown)).toBe(false)
+  expect(await isCutOf([...shown, row('not_shown')])).toBe(false)
+  expect(await isCutOf([...shown, row('gone')])).toBe(true)
+})
+
+function row(compared: Compared): AnswerRow {
+  const figures = Object.fromEntries(FIGURE_NAMES.map((name) => [name, '0'])) as AnswerRow['figures']
+  const previous = { compared, people: 0, figures }
+  return { interval: undefined, labels: ['search'], isFolded: false, groups: 1, people: 0, figures, previous }
+}

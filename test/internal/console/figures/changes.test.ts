@@ -4,6 +4,7 @@ import {
   filtersOfMover,
   linesOf,
   type Mover,
+  restLabel,
   volumeOfParts,
 } from '../../../../internal/console/figures/changes.js'
 import { signedShown } from '../../../../internal/console/figures/shown.js'
@@ -44,6 +45,13 @@ test('what rose comes first, what fell most comes last of the groups, and then w
   ])
   expect(linesOf({ ...CHANGES, others: { ...CHANGES.others, groups: 0 }, rest: null })).toHaveLength(4)
   expect(volumeOfParts(CHANGES)).toBe('7')
+})
+
+test('the last line says whether it has more than small groups', () => {
+  expect(restLabel(CHANGES)).toBe('small groups')
+  expect(restLabel({ rest: { ...CHANGES.rest, has_unread_groups: true } })).toBe(
+    'groups that moved less, and small groups',
+  )
 })
 
 test('a mover is selected by all of its labels, also by one that it does not have', () => {

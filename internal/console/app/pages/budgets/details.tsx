@@ -98,7 +98,8 @@ function OverTime({ budget, current, zone }: Pick<DetailsProps, 'budget' | 'zone
             <BurnDownChart budget={budget} current={current} figures={figures} zone={zone} />
             {suppressed !== undefined ? (
               <p class="notice">
-                Fewer than five people made these calls: the line has only the start and now, not what is between.
+                Too few people made these calls to be shown apart: the line has only the start and now, not what is
+                between.
               </p>
             ) : (
               figures.together !== '0' && (

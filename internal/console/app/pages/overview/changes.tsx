@@ -7,6 +7,7 @@ import {
   type Line,
   linesOf,
   type Mover,
+  restLabel,
   volumeOfParts,
 } from '../../../figures/changes.js'
 import { filterParams, withFilters } from '../../../figures/filters.js'
@@ -227,8 +228,8 @@ function What({ line, changes, params }: { readonly line: Line } & Omit<Explaine
   }
   if (line.mover === undefined) {
     return (
-      <span title="No row covers fewer than five people, in either of the periods">
-        small groups <span class="muted">(shown together)</span>
+      <span title={`No row covers fewer than ${changes.report.min_cohort} people, in either of the periods`}>
+        {restLabel(changes)} <span class="muted">(shown together)</span>
       </span>
     )
   }
@@ -283,7 +284,7 @@ const csvRows = (changes: Changes | undefined) =>
           mover === undefined
             ? at === 0
               ? kind === 'rest'
-                ? 'small groups'
+                ? restLabel(changes)
                 : 'others'
               : ''
             : String(mover[field] ?? ''),

@@ -21,7 +21,7 @@ export const SpreadSection = ({ answer, zone }: { readonly answer: Answer<PoolFi
     <Shown answer={answer} what="what was spread" placeholder={<div class="placeholder list-place" />}>
       {({ spread, weights }) =>
         spread === null ? (
-          <p>Fewer than five people are behind the calls in pools: they are not shown apart.</p>
+          <p>Too few people are behind the calls in pools: they are not shown apart.</p>
         ) : (
           <>
             <p>
