@@ -91,8 +91,10 @@ export function refuseView(view: StoredView, all: Iterable<StoredView>): Problem
   if (!view.shared && !isPerson(view.owner)) {
     return invalid([{ pointer: '/shared', detail: 'must be true: only people have views that are not shared' }])
   }
-  const others = [...all].filter(({ id, owner }) => owner === view.owner && id !== view.id)
-  return others.length < VIEWS_OF_ONE_MAX
+  const known = [...all]
+  // Whoever was handed over those of others may have more: they go on changing them.
+  const isNew = !known.some(({ id }) => id === view.id)
+  return !isNew || known.filter(({ owner }) => owner === view.owner).length < VIEWS_OF_ONE_MAX
     ? undefined
     : problem('CONFLICT', `Limit reached: at most ${VIEWS_OF_ONE_MAX} views of one owner; delete some first.`)
 }

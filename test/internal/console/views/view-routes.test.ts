@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { VIEWS_OF_ONE_MAX } from '../../../../internal/console/views/view.js'
+import { refuseView, storedView, VIEWS_OF_ONE_MAX } from '../../../../internal/console/views/view.js'
 import { randomId } from '../../../../internal/ids/ids.js'
 import { type AccessOptions, accessRoutes } from '../../../support/access-gateway.js'
 import { ask, refusalOf } from '../../../support/ask.js'
@@ -127,6 +127,15 @@ test('one person cannot use up the views of the tenant', async () => {
   expect(refusalOf(await ada('POST', PATH, view()))).toEqual([409, 'CONFLICT'])
   expect((await ada('PATCH', `${PATH}/${first.id}`, { name: 'still mine' })).status).toBe(200)
   expect((await as(someone())('POST', PATH, view())).status).toBe(201)
+})
+
+test('who was handed over more views than one may save can change them', () => {
+  const saved = (id: string) =>
+    storedView({ ...view(), shared: true }, id, { tenantId: TENANT, owner: 'usr_heir', nowMs: 0 })
+  const all = Array.from({ length: VIEWS_OF_ONE_MAX + 1 }, (_, at) => saved(`view_${at}`))
+
+  expect(refuseView({ ...saved('view_0'), name: 'renamed' }, all)).toBeUndefined()
+  expect(refuseView(saved('view_new'), all)).toMatchObject({ code: 'CONFLICT' })
 })
 
 test('of a person who is deleted, what they shared is handed over and the rest deleted', async () => {
