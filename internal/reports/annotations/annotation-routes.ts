@@ -41,7 +41,8 @@ export async function openAnnotationRoutes({
             const isOfService = service === undefined || each.service === null || each.service === service
             return ms >= fromMs && ms < toMs && isOfService
           }
-          const found = Array.from(annotations.of(tenantId)).filter(isAsked)
+          // Written in about the order of their times: the page is found soonest from the other end.
+          const found = Array.from(annotations.of(tenantId)).reverse().filter(isAsked)
           return pageOfAll(
             request,
             found,

@@ -4,8 +4,8 @@ import { parseInstant } from '../../units/instant.js'
 
 /** A release, or a note, on the time axis of the reports. */
 
-/** Annotations per tenant. */
-export const ANNOTATIONS_MAX = 10_000
+/** Annotations per tenant: sixty releases a day, for as long as they live. */
+export const ANNOTATIONS_MAX = 50_000
 const TEXT_BYTES_MAX = 500
 const LINK_LENGTH_MAX = 1_000
 
