@@ -74,9 +74,9 @@ const answer = z.object({
         .boolean()
         .meta({ description: `Whether it also has the groups beyond the ${CELLS_MAX} that moved most.` }),
     })
+    .meta({ id: 'FoldedChange' })
     .nullable()
     .meta({
-      id: 'FoldedChange',
       description:
         'Groups of too few people in one of the periods (`min_cohort`), with all that they are folded with, as one. ' +
         'Null: there are none.',
