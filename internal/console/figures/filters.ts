@@ -1,4 +1,5 @@
 import { FILTER_FIELDS, type Field, OPERATORS, type Operator, TAG_FIELD } from '../../filters/filter-fields.js'
+import type { Period } from './period.js'
 import { fieldShown } from './words.js'
 
 /** Filters of records as the address has them: `filter[<field>][<operator>]=<value>`, the API's own form. */
@@ -53,6 +54,17 @@ export function withFilters(params: URLSearchParams, filters: readonly Filter[])
   for (const filter of filters) next.append(filterName(filter), filter.value)
   return next
 }
+
+/** The filters, and those that select the calls of a period. */
+export const within = ({ fromMs, toMs }: Pick<Period, 'fromMs' | 'toMs'>, filters: readonly Filter[]) => [
+  { field: 'event_time', operator: 'gte', value: new Date(fromMs).toISOString() } as const,
+  { field: 'event_time', operator: 'lt', value: new Date(toMs).toISOString() } as const,
+  ...filters,
+]
+
+/** What is asked, to tell it from what was asked before: a period that ends now stays the same while its end moves. */
+export const askedIn = ({ fromMs, label }: Pick<Period, 'fromMs' | 'label'>, filters: readonly Filter[]): string =>
+  JSON.stringify([fromMs, label, filters])
 
 export const OPERATOR_WORDS: Readonly<Record<Operator, string>> = {
   eq: 'is',

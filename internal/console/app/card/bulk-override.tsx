@@ -1,6 +1,7 @@
 import type { OverridesPreview, BulkOverride as Running } from 'attribution-service/sdk/api'
 import { useState } from 'preact/hooks'
-import { type Filter, statedFilter } from '../../figures/filters.js'
+import { askedIn, type Filter, statedFilter, within } from '../../figures/filters.js'
+import type { Period } from '../../figures/period.js'
 import { callsShown, countShown, decimalShown, decimalsOf, usdShown } from '../../figures/shown.js'
 import { wordOf } from '../../figures/words.js'
 import { ask } from '../api/ask.js'
@@ -14,25 +15,33 @@ import { useDoing } from '../parts/use-doing.js'
 
 type Moved = OverridesPreview['before'][number]
 
-type Preview = OverridesPreview
+interface Preview extends OverridesPreview {
+  /** Of what: it is neither shown nor done once the page asks for other calls. */
+  readonly asked: string
+}
 
 const PATH = '/v1/attribution/overrides'
 const ENDED = ['applied', 'cancelled', 'undone']
 
 interface BulkOverrideProps {
+  readonly period: Period
   readonly filters: readonly Filter[]
   /** Called when records have changed. */
   readonly onChanged: () => void
 }
 
-/** Gives all calls that the filters select to one service: shows what would change, changes it, can undo it. */
-export function BulkOverride({ filters, onChanged }: BulkOverrideProps) {
-  const [preview, setPreview] = useState<Preview | undefined>()
+/** Gives all calls of the period that the filters select to one service: shows what would change, changes it, can undo it. */
+export function BulkOverride({ period, filters, onChanged }: BulkOverrideProps) {
+  const asked = askedIn(period, filters)
+  const [last, setPreview] = useState<Preview | undefined>()
+  const preview = last?.asked === asked ? last : undefined
   const [running, setRunning] = useState<Running | undefined>()
   const { doing, outcome, isBusy } = useDoing()
   const look = async (fields: FormData): Promise<void> => {
     const stated = Object.fromEntries(fields)
-    setPreview(await change<Preview>('POST', PATH, { dry_run: true, filters: filters.map(statedFilter), ...stated }))
+    const selected = within(period, filters).map(statedFilter)
+    const seen = await change<OverridesPreview>('POST', PATH, { dry_run: true, filters: selected, ...stated })
+    setPreview({ ...seen, asked })
   }
   const apply = ({ token }: Preview) =>
     doing(async () => {

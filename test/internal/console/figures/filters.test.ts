@@ -1,13 +1,16 @@
 import { expect, test } from 'vitest'
 import { addressOf, linkTo, readAddress } from '../../../../internal/console/figures/address.js'
 import {
+  askedIn,
   filterParams,
   filtersOf,
   filterWords,
   statedFilter,
   unheldFilters,
   withFilters,
+  within,
 } from '../../../../internal/console/figures/filters.js'
+import { periodOf } from '../../../../internal/console/figures/period.js'
 import { FILTER_FIELDS } from '../../../../internal/filters/filter-fields.js'
 import { DIMENSIONS as REPORT_FIELDS } from '../../../../internal/filters/report-dimensions.js'
 
@@ -62,4 +65,19 @@ test('a report is asked with each of the filters, also with two of one name', ()
   const stated = ['a', 'b'].map((value) => ({ field: 'service', operator: 'ne', value }) as const)
 
   expect(filterParams(stated)).toEqual({ 'filter[service][ne]': ['a', 'b'] })
+})
+
+test('a period that ends now asks the same while its end moves, and another one or other filters do not', () => {
+  const [filters, now] = [[{ field: 'service', operator: 'eq', value: 'a' }] as const, Date.parse('2026-11-23T10:00Z')]
+  const asked = (period: string, nowMs: number, zone = 'UTC') => askedIn(periodOf(period, zone, nowMs), filters)
+
+  expect(asked('7d', now + 3_600_000)).toBe(asked('7d', now))
+  expect(asked('7d', now, 'Europe/Berlin')).not.toBe(asked('7d', now))
+  expect(asked('2026-11-17..2026-11-20', now)).not.toBe(asked('7d', now))
+  expect(askedIn(periodOf('7d', 'UTC', now), [])).not.toBe(asked('7d', now))
+  expect(within({ fromMs: 0, toMs: 1 }, filters).map(statedFilter)).toEqual([
+    { field: 'event_time', operator: 'gte', values: ['1970-01-01T00:00:00.000Z'] },
+    { field: 'event_time', operator: 'lt', values: ['1970-01-01T00:00:00.001Z'] },
+    { field: 'service', operator: 'eq', values: ['a'] },
+  ])
 })

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { FILTER_FIELDS } from '../../../../filters/filter-fields.js'
 import { addressOf } from '../../../figures/address.js'
-import { type Filter, filtersOf, unheldFilters, withFilters } from '../../../figures/filters.js'
+import { filtersOf, unheldFilters, withFilters, within } from '../../../figures/filters.js'
 import { decimalsOf } from '../../../figures/shown.js'
 import { goTo, setParams } from '../../address/address.js'
 import { shownPeriod } from '../../address/period.js'
@@ -30,12 +30,7 @@ export function Page({ params, zone }: PageProps) {
   const filters = filtersOf(params)
   const sort = params.get('sort') ?? '-event_time'
   const open = params.get('record') ?? undefined
-  const within: readonly Filter[] = [
-    { field: 'event_time', operator: 'gte', value: new Date(period.fromMs).toISOString() },
-    { field: 'event_time', operator: 'lt', value: new Date(period.toMs).toISOString() },
-    ...filters,
-  ]
-  const query = withFilters(new URLSearchParams({ limit: ROWS_A_PAGE, sort }), within)
+  const query = withFilters(new URLSearchParams({ limit: ROWS_A_PAGE, sort }), within(period, filters))
   const list = useList<RecordRow>('/v1/attribution', query)
   const { answer, rows, more } = list
   const live = useLive(list, open)
@@ -62,7 +57,7 @@ export function Page({ params, zone }: PageProps) {
       {filters.length > 0 && hasScope('admin:config') && (
         <details class="behind">
           <summary>Give all of these calls to one service</summary>
-          <BulkOverride filters={within} onChanged={answer.reload} />
+          <BulkOverride period={period} filters={filters} onChanged={answer.reload} />
         </details>
       )}
       {live.hasNewer && (

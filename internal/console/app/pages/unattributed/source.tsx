@@ -128,14 +128,10 @@ function ByRule({ onMoving }: Pick<DetailProps, 'onMoving'>) {
 /** For those who may: all calls of the period that the filters select, for one service. */
 export function GiveAll({ filters, period, onMoving }: WithFilters<Pick<DetailProps, 'period' | 'onMoving'>>) {
   if (!hasScope('admin:config')) return null
-  const within: readonly Filter[] = [
-    { field: 'event_time', operator: 'gte', value: new Date(period.fromMs).toISOString() },
-    { field: 'event_time', operator: 'lt', value: new Date(period.toMs).toISOString() },
-  ]
   return (
     <>
       <h3>Or give all of these calls to one service</h3>
-      <BulkOverride filters={[...filters, ...within]} onChanged={() => onMoving(true)} />
+      <BulkOverride period={period} filters={filters} onChanged={() => onMoving(true)} />
     </>
   )
 }
