@@ -8,6 +8,7 @@ import type {
 } from 'attribution-service/sdk/api'
 import { formatQuantity, parseSum, plus } from '../../units/quantity.js'
 import type { Filter } from './filters.js'
+import { DEFAULT_POOL } from './usage.js'
 
 /** The answer of `GET /api/v1/reports/changes`. */
 export interface Changes {
@@ -71,9 +72,19 @@ const partOf = ({ change_usd, effects, now, before }: Part) => ({
 export const restLabel = ({ rest }: Pick<Changes, 'rest'>): string =>
   rest?.has_unread_groups === true ? 'groups that moved less, and small groups' : 'small groups'
 
-/** What selects the calls of a mover. */
-export const filtersOfMover = (mover: Mover, groupBy: readonly string[]): readonly Filter[] =>
-  groupBy.map((field) => ({ field, operator: 'eq', value: String(mover[field] ?? '') }))
+/** What selects the calls of a mover, among those that the filters of the page select. */
+export const filtersOfMover = (
+  mover: Mover,
+  groupBy: readonly string[],
+  ofPage: readonly Filter[],
+): readonly Filter[] => [
+  ...ofPage,
+  ...groupBy.map((field) => ({ field, operator: 'eq' as const, value: String(mover[field] ?? '') })),
+]
+
+/** Whether a label of a mover is nobody's: a service without an owner has a name all the same. */
+export const isNobody = (mover: Mover, field: string): boolean =>
+  mover.unattributed && (field === 'owner' || (field === 'service' && mover['service'] === DEFAULT_POOL))
 
 /** The sum of the volumes of the parts: that of all calls, and the mix of the parts. */
 export const volumeOfParts = ({ whole: { effects } }: Pick<Changes, 'whole'>): string =>

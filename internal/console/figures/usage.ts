@@ -5,6 +5,9 @@ import type { Page, ReportScope, UsageRow as Row, SuppressedFilters } from 'attr
 /** Dimensions of declared tags are members, too. */
 export type UsageRow = Row & { readonly [dimension: string]: unknown }
 
+/** Where calls go that no rule of a pool takes: they have no service. */
+export const DEFAULT_POOL = 'unallocated'
+
 /**
  * Whether a row is the calls of nobody. A report by owner says so of services without an owner alone; calls without a
  * service have the name of the default pool for an owner.

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import {
   type Changes,
   filtersOfMover,
+  isNobody,
   linesOf,
   type Mover,
   restLabel,
@@ -54,11 +55,24 @@ test('the last line says whether it has more than small groups', () => {
   )
 })
 
-test('a mover is selected by all of its labels, also by one that it does not have', () => {
-  expect(filtersOfMover({ ...mover('chat', '1'), 'tags.team': null }, ['service', 'tags.team'])).toEqual([
+test('a mover is selected by all of its labels, also by one that it does not have, among those of the page', () => {
+  const ofPage = { field: 'service', operator: 'contains', value: 'c' } as const
+  expect(filtersOfMover({ ...mover('chat', '1'), 'tags.team': null }, ['service', 'tags.team'], [ofPage])).toEqual([
+    ofPage,
     { field: 'service', operator: 'eq', value: 'chat' },
     { field: 'tags.team', operator: 'eq', value: '' },
   ])
+})
+
+test('a service without an owner keeps its name, and calls without a service have none', () => {
+  const groups = (service: string, unattributed: boolean) =>
+    ['owner', 'service', 'served_model'].filter((field) =>
+      isNobody({ ...mover(service, '1'), owner: service, unattributed }, field),
+    )
+
+  expect(groups('lonely', true)).toEqual(['owner'])
+  expect(groups('unallocated', true)).toEqual(['owner', 'service'])
+  expect(groups('chat', false)).toEqual([])
 })
 
 test('a change has its sign, and one that is too small for its column still says where it goes', () => {

@@ -1,16 +1,18 @@
+import { DIMENSIONS as REPORT_FIELDS } from '../../../../filters/report-dimensions.js'
 import { addressOf, sharedParams } from '../../../figures/address.js'
 import {
   CHANGE_GROUPS,
   type Changes,
   DEFAULT_CHANGE_GROUPS,
   filtersOfMover,
+  isNobody,
   type Line,
   linesOf,
   type Mover,
   restLabel,
   volumeOfParts,
 } from '../../../figures/changes.js'
-import { filterParams, withFilters } from '../../../figures/filters.js'
+import { filterParams, filtersOf, withFilters } from '../../../figures/filters.js'
 import { spanLabel } from '../../../figures/period.js'
 import { callsShown, countShown, decimalShown, decimalsOf, signedShown, usdShown } from '../../../figures/shown.js'
 import { setParams } from '../../address/address.js'
@@ -245,7 +247,7 @@ function Group({
   readonly groupBy: readonly string[]
   readonly params: URLSearchParams
 }) {
-  const filters = filtersOfMover(mover, groupBy)
+  const filters = filtersOfMover(mover, groupBy, filtersOf(params, REPORT_FIELDS))
   const shared = sharedParams(params)
   const unpriced = mover.now.unpriced_calls + mover.before.unpriced_calls
   return (
@@ -254,11 +256,7 @@ function Group({
         {groupBy.map((field, at) => (
           <span key={field}>
             {at > 0 && ' · '}
-            {mover.unattributed && OF_NOBODY.has(field) ? (
-              'nobody'
-            ) : (
-              <Name>{labelShown(field, mover[field] ?? '')}</Name>
-            )}
+            {isNobody(mover, field) ? 'nobody' : <Name>{labelShown(field, mover[field] ?? '')}</Name>}
           </span>
         ))}
       </a>{' '}
@@ -268,8 +266,6 @@ function Group({
     </>
   )
 }
-
-const OF_NOBODY: ReadonlySet<string> = new Set(['service', 'owner'])
 
 const csvHead = ({ report }: Changes): readonly string[] => [
   ...report.group_by,

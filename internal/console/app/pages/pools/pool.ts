@@ -3,9 +3,6 @@ import type { Actors } from '../../parts/who.js'
 
 export const POOLS_PATH = '/api/v1/pools'
 
-/** Where calls go that no rule of a pool takes. */
-export const DEFAULT_POOL = 'unallocated'
-
 export type Rule = Pool['rules'][number]
 
 export const CONDITIONS = {
