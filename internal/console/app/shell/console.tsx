@@ -38,6 +38,8 @@ export function Console() {
           else if (outcome === 'callback elsewhere') {
             setPhase({ kind: 'answered elsewhere' })
             close()
+            // One that no script opened stays: it goes on by the cookie, and nobody is told that they are signed in.
+            setTimeout(begin, AGAIN_MS)
           } else setPhase({ kind: 'signed out', reason: '', isByChoice: false })
         },
         (cause: unknown) => {
@@ -66,7 +68,7 @@ export function Console() {
         </p>
       )
     case 'answered elsewhere':
-      return <p class="waiting">You are signed in. Close this window.</p>
+      return <p class="waiting">Your sign-in was passed on. Close this window.</p>
     case 'somebody else':
       return <SomebodyElse username={phase.username} />
     case 'signed out':
