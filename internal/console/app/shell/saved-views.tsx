@@ -1,6 +1,7 @@
 import type { View } from 'attribution-service/sdk/api'
 import { useState } from 'preact/hooks'
 import { addressOf } from '../../figures/address.js'
+import { ApiProblem } from '../api/ask.js'
 import { useList } from '../api/use-list.js'
 import { PAGES } from '../pages/pages.js'
 import { change } from '../parts/change.js'
@@ -122,26 +123,49 @@ function inBrowser(): readonly (readonly [name: string, query: string])[] {
   }
 }
 
+/** Keeps a view at the service; one that the service refuses as it is stands in nobody's way. */
+async function isKept([name, query]: readonly [name: string, query: string]): Promise<boolean> {
+  try {
+    const view = { name, page: 'explorer', query: new URLSearchParams(query).toString(), shared: false }
+    await change('POST', PATH, view)
+    return true
+  } catch (cause) {
+    if (cause instanceof ApiProblem && (cause.status === 400 || cause.status === 422)) return false
+    throw cause
+  }
+}
+
 /** Offers to keep the views that an earlier version left in this browser. */
 function KeptHere({ onKept }: { readonly onKept: () => void }) {
   const [views, setViews] = useState(inBrowser)
+  const [areRefused, setRefused] = useState(false)
   if (views.length === 0) return null
   const keep = async (): Promise<void> => {
     const left = [...inBrowser()]
+    const refused: (typeof left)[number][] = []
     // One by one, so that a second attempt keeps none twice.
     for (let view = left.shift(); view !== undefined; view = left.shift()) {
-      const [name, query] = view
-      await change('POST', PATH, {
-        name,
-        page: 'explorer',
-        query: new URLSearchParams(query).toString(),
-        shared: false,
-      })
-      localStorage.setItem(KEY, JSON.stringify(Object.fromEntries(left)))
+      if (!(await isKept(view))) refused.push(view)
+      localStorage.setItem(KEY, JSON.stringify(Object.fromEntries([...refused, ...left])))
     }
+    if (refused.length === 0) localStorage.removeItem(KEY)
+    setViews(refused)
+    setRefused(true)
+    onKept()
+  }
+  const forget = async (): Promise<void> => {
     localStorage.removeItem(KEY)
     setViews([])
-    onKept()
+  }
+  if (areRefused) {
+    return (
+      <Form verb="Forget them" send={forget} isOneOfSeveral>
+        <p class="notice" role="status">
+          The service does not take {views.map(([name]) => name).join(', ')}: too long a name, or filters that it does
+          not know. They are still in this browser.
+        </p>
+      </Form>
+    )
   }
   return (
     <Form verb="Keep them" send={keep} isOneOfSeveral>
