@@ -163,6 +163,10 @@ test('a note that is added is listed with what else happened, and can be removed
   const row = page.locator('section[aria-label="What happened"] tr:has-text("checkout 4.2")')
   expect(await row.locator('a').getAttribute('href')).toBe('https://git.example.com/4.2')
 
+  await page.route('**/api/v1/annotations/*', (route) => route.fulfill({ status: 404, json: { detail: 'Not now.' } }))
+  await row.locator('button:has-text("Remove")').click()
+  await page.waitForSelector('.changes [role=alert]:has-text("Not now.")')
+  await page.unroute('**/api/v1/annotations/*')
   await row.locator('button:has-text("Remove")').click()
   await row.waitFor({ state: 'detached' })
 })

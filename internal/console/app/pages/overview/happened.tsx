@@ -12,6 +12,7 @@ import { Instant } from '../../parts/instant.js'
 import { Name } from '../../parts/name.js'
 import { Scroll } from '../../parts/scroll.js'
 import { Shown } from '../../parts/states.js'
+import { useDoing } from '../../parts/use-doing.js'
 import type { OverviewFigures } from './load.js'
 
 type HappenedProps = Pick<OverviewFigures, 'period' | 'zone'>
@@ -25,10 +26,13 @@ export function Happened({ period: { fromMs, toMs }, zone }: HappenedProps) {
     answer.reload()
     dispatchEvent(new Event(MARKS_CHANGED))
   }
-  const remove = async (id: string): Promise<void> => {
-    await change('DELETE', `/api/v1/annotations/${id}`)
-    reload()
-  }
+  const { doing, outcome } = useDoing()
+  const remove = (id: string): Promise<void> =>
+    doing(async () => {
+      await change('DELETE', `/api/v1/annotations/${id}`)
+      reload()
+      return ''
+    })
   return (
     <details class="behind" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>What happened in this time</summary>
@@ -49,6 +53,7 @@ export function Happened({ period: { fromMs, toMs }, zone }: HappenedProps) {
           }
         </Shown>
       )}
+      {outcome}
       {isAdding && <AddNote zone={zone} onClose={() => setAdding(false)} onAdded={reload} />}
     </details>
   )
