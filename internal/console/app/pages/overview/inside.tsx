@@ -28,7 +28,7 @@ export function Inside({ row, by, period, zone, filters: filtersOfPage, asOf, pa
   const label = String(row[by] ?? '')
   const filters: readonly Filter[] = [...filtersOfPage, { field: by, operator: 'eq', value: label }]
   const parts = PARTS.filter((part) => part !== by)
-  const answer = useAnswer(`${by} ${label} ${asOf}`, (signal) => {
+  const answer = useAnswer(JSON.stringify([by, label, asOf, period, zone, filters]), (signal) => {
     const question = {
       from: new Date(period.fromMs).toISOString(),
       to: new Date(period.toMs).toISOString(),
