@@ -37,7 +37,7 @@ export function Breakdown({ figures, params }: BreakdownProps) {
   const question = questionOf(figures)
   const sort = params.get('sort') ?? BY_COST
   const name = nameColumn(by, title)
-  const sorted = useSorted(figures.labels, question, [name, ...columns.all], sort)
+  const { sorted, isEarlier } = useSorted(figures.labels, question, [name, ...columns.all], sort)
   const listed = isWhole ? sorted : sorted.slice(0, SHOWN_AT_FIRST)
   return (
     <section aria-label={`By ${title}`} data-table-total={scope.total_cost_usd}>
@@ -47,57 +47,59 @@ export function Breakdown({ figures, params }: BreakdownProps) {
         <DownloadCsv name={`usage-by-${by}`} head={CSV_HEAD(by)} rows={() => csvRows(question, by)} />
       </div>
       <Suppressed report={figures.labels} />
-      <Scroll label={`Table by ${title}`}>
-        <table class="figures">
-          <thead>
-            <tr>
-              <ColumnHead {...name} isSortable={true} sort={sort} />
-              {columns.shown.map((column) => (
-                <ColumnHead
-                  key={column.name}
-                  {...column}
-                  isSortable={!isCut || column.sort !== undefined}
-                  sort={sort}
-                />
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {listed.map((row) => {
-              const key = rowKey(row, by)
-              const isOpen = open === key
-              return (
-                <Fragment key={key}>
-                  <Row
-                    row={row}
-                    scope={scope}
-                    by={by}
-                    columns={columns.shown}
-                    params={params}
-                    isOpen={isOpen}
-                    onOpen={() => setOpen(isOpen ? undefined : key)}
+      <div class="shown" aria-busy={isEarlier}>
+        <Scroll label={`Table by ${title}`}>
+          <table class="figures">
+            <thead>
+              <tr>
+                <ColumnHead {...name} isSortable={true} sort={sort} />
+                {columns.shown.map((column) => (
+                  <ColumnHead
+                    key={column.name}
+                    {...column}
+                    isSortable={!isCut || column.sort !== undefined}
+                    sort={sort}
                   />
-                  {isOpen && (
-                    <tr class="inside">
-                      <td colSpan={columns.shown.length + 1}>
-                        <Inside
-                          row={row}
-                          by={by}
-                          period={period}
-                          zone={zone}
-                          filters={filters}
-                          asOf={scope.as_of}
-                          params={params}
-                        />
-                      </td>
-                    </tr>
-                  )}
-                </Fragment>
-              )
-            })}
-          </tbody>
-        </table>
-      </Scroll>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {listed.map((row) => {
+                const key = rowKey(row, by)
+                const isOpen = open === key
+                return (
+                  <Fragment key={key}>
+                    <Row
+                      row={row}
+                      scope={scope}
+                      by={by}
+                      columns={columns.shown}
+                      params={params}
+                      isOpen={isOpen}
+                      onOpen={() => setOpen(isOpen ? undefined : key)}
+                    />
+                    {isOpen && (
+                      <tr class="inside">
+                        <td colSpan={columns.shown.length + 1}>
+                          <Inside
+                            row={row}
+                            by={by}
+                            period={period}
+                            zone={zone}
+                            filters={filters}
+                            asOf={scope.as_of}
+                            params={params}
+                          />
+                        </td>
+                      </tr>
+                    )}
+                  </Fragment>
+                )
+              })}
+            </tbody>
+          </table>
+        </Scroll>
+      </div>
       {rows.length > listed.length && (
         <p>
           <button type="button" onClick={() => setWhole(true)}>
@@ -126,8 +128,11 @@ function useSorted(labels: UsageReport, question: UsageQuestion, columns: readon
   const asked = { ...question, sort: `${isDescending ? '-' : ''}${column?.sort}` }
   const isAsked = labels.isCut && sort !== BY_COST && column?.sort !== undefined
   const answer = useAnswer(isAsked ? JSON.stringify(asked) : '', (signal) => readUsage(asked, signal))
-  if (isAsked) return answer.value?.rows ?? labels.rows
-  return column === undefined ? labels.rows : sortedRows(labels.rows, column.sortValue, isDescending)
+  if (isAsked) {
+    return { sorted: answer.value?.rows ?? labels.rows, isEarlier: answer.value !== undefined && answer.isEarlier }
+  }
+  const sorted = column === undefined ? labels.rows : sortedRows(labels.rows, column.sortValue, isDescending)
+  return { sorted, isEarlier: false }
 }
 
 const rowKey = (row: UsageRow, by: string): string => `${row.folded ? 'folded' : ''} ${row[by]}`

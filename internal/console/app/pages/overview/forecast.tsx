@@ -15,7 +15,7 @@ export function Forecast({ figures }: { readonly figures: OverviewFigures }) {
   const endMs = endOfRunning(stated, zone, nowMs)
   const today = dayOf(zone, nowMs)
   const asked = endMs === undefined || charging.suppressed !== undefined ? '' : JSON.stringify([today, zone, filters])
-  const { value: history } = useAnswer(asked, (signal) =>
+  const { value: history, isEarlier } = useAnswer(asked, (signal) =>
     readUsage(
       {
         from: new Date(startOfDay(today - HISTORY_DAYS * DAY_MS, zone)).toISOString(),
@@ -27,7 +27,7 @@ export function Forecast({ figures }: { readonly figures: OverviewFigures }) {
       signal,
     ),
   )
-  if (endMs === undefined || history === undefined || history.suppressed !== undefined) return null
+  if (endMs === undefined || history === undefined || isEarlier || history.suppressed !== undefined) return null
   const [folded, apart] = [true, false].map((isFolded) => history.rows.filter((row) => row.folded === isFolded))
   const forecast = forecastOf({
     soFarUsd: charging.scope.total_cost_usd,
