@@ -64,13 +64,7 @@ export function Palette({ params, onClose, onOpen }: OverlayProps) {
       />
       <div id={id} class="found" role="listbox" aria-label="Found">
         {entries.map((entry, index) => (
-          <Option
-            key={`${entry.kind} ${entry.title}`}
-            id={`${id}-${index}`}
-            entry={entry}
-            isChosen={index === chosen}
-            onClose={onClose}
-          />
+          <Option key={index} id={`${id}-${index}`} entry={entry} isChosen={index === chosen} onClose={onClose} />
         ))}
       </div>
       <p class="muted" role="status">
