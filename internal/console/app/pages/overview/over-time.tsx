@@ -180,7 +180,7 @@ function FoldsApart({ apart: { chart, table, names }, step, write, by }: FoldsAp
       {table === '0' ? 'nothing' : write(table)} in the table below: here people are counted within each {step}, there
       within the whole period.
       {listed.length > 0 &&
-        ` So ${listed.join(', ')}${more > 0 ? ` and ${countShown(more)} more` : ''} have other amounts there.`}
+        ` So ${listed.join(', ')}${more > 0 ? ` and ${countShown(more)} more` : ''} ${names.length === 1 ? 'has' : 'have'} other amounts there.`}
     </p>
   )
 }

@@ -67,7 +67,11 @@ const KINDS: readonly { readonly kind: Item['kind']; readonly title: string; rea
     title: 'Facts that contradict each other',
     about: 'A service is named and something else says otherwise, or several are named. Look before it is charged.',
   },
-  { kind: 'owner', title: 'Services without an owner', about: 'Their calls are proved, and nobody can be charged.' },
+  {
+    kind: 'owner',
+    title: 'Services without an owner',
+    about: 'Their calls are proved and in the chargeback file, without an owner to pay for them.',
+  },
   {
     kind: 'source',
     title: 'Calls that say nothing of who made them',
@@ -97,7 +101,7 @@ function Listed({ queue, amount, period, zone, chosen, round, onMoving }: Listed
             <span class="unit">USD</span> <output>{usdShown(amount.cost)}</output>
           </p>
           <p class="muted">
-            of {callsShown(amount.calls)} that nobody can be charged for, {period.label}
+            of {callsShown(amount.calls)} without a service or an owner, {period.label}
           </p>
           {names !== '0' && (
             <p class="muted">USD {usdShown(names)} more have a name that the directory does not know: provisional.</p>
