@@ -16,6 +16,13 @@ export interface List<T> {
   readonly more: More
 }
 
+interface After<T> {
+  /** After which first page. */
+  readonly first: ListPage<T> | undefined
+  readonly pages: readonly ListPage<T>[]
+  readonly problem: string
+}
+
 /** Pages after the first one, as of the first one. */
 export interface More {
   readonly isThere: boolean
@@ -30,29 +37,42 @@ const ROWS_A_PAGE = '100'
 export function useList<T>(path: string, query: Readonly<Record<string, string>> | URLSearchParams = {}): List<T> {
   const address = path === '' ? '' : `${path}?${withLimit(query)}`
   const answer = useAnswer(address, (signal) => ask<ListPage<T>>(address, { signal }))
-  const [pages, setPages] = useState<readonly ListPage<T>[]>([])
-  const [isLoading, setLoading] = useState(false)
-  const [problem, setProblem] = useState('')
-  // What was read belongs to this address and first page.
+  const first = answer.value
+  const [after, setAfter] = useState<After<T>>({ first: undefined, pages: [], problem: '' })
+  // What was read after another first page does not go on from this one.
+  const { pages, problem } = after.first === first ? after : { pages: [], problem: '' }
+  const [isWanted, setWanted] = useState(false)
+  useEffect(() => setWanted(false), [address])
+  const next = (pages.at(-1) ?? first)?.page.next_cursor
+  // More is read when the first page is: the person who asked while that was read again has not asked in vain.
   useEffect(() => {
-    setPages([])
-    setProblem('')
-  }, [address, answer.value])
-  const next = (pages.at(-1) ?? answer.value)?.page.next_cursor
-  const load = (): void => {
-    if (next === undefined) return
-    setLoading(true)
-    ask<ListPage<T>>(`${address}&${new URLSearchParams({ cursor: next })}`)
-      .then((page) => setPages((before) => [...before, page]))
-      .catch((cause: unknown) => setProblem(cause instanceof Error ? cause.message : String(cause)))
-      .finally(() => setLoading(false))
-  }
-  const rows = [...(answer.value?.data ?? []), ...pages.flatMap(({ data }) => data)]
+    if (!isWanted || answer.isLoading) return
+    const abort = new AbortController()
+    const settle = (more: Partial<After<T>>): void => {
+      if (abort.signal.aborted) return
+      setAfter({ first, pages, problem: '', ...more })
+      setWanted(false)
+    }
+    if (next === undefined) settle({})
+    else {
+      ask<ListPage<T>>(`${address}&${new URLSearchParams({ cursor: next })}`, { signal: abort.signal }).then(
+        (page) => settle({ pages: [...pages, page] }),
+        (cause: unknown) => settle({ problem: cause instanceof Error ? cause.message : String(cause) }),
+      )
+    }
+    return () => abort.abort()
+  }, [isWanted, answer.isLoading])
+  const rows = [...(first?.data ?? []), ...pages.flatMap(({ data }) => data)]
   return {
     answer,
     rows,
     isFirstPage: pages.length === 0,
-    more: { isThere: next !== undefined, isLoading, problem, load },
+    more: {
+      isThere: next !== undefined,
+      isLoading: isWanted || answer.isEarlier,
+      problem,
+      load: () => setWanted(true),
+    },
   }
 }
 

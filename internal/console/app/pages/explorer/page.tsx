@@ -108,7 +108,7 @@ function useLive(
   open: string | undefined,
 ): { readonly hasNewer: boolean; readonly show: () => void } {
   const { id } = useNewest()
-  const { answer, rows } = list
+  const { answer, rows, more } = list
   // The newest call for which the list was read.
   const [known, setKnown] = useState<string | undefined>()
   const isNew =
@@ -122,7 +122,7 @@ function useLive(
     setKnown(id ?? undefined)
     answer.reload()
   }
-  const isDue = isNew && !answer.isLoading && isAtFirstPage && open === undefined
+  const isDue = isNew && !answer.isLoading && !more.isLoading && isAtFirstPage && open === undefined
   useEffect(() => {
     if (isDue) show()
   }, [isDue])
