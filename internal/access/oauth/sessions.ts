@@ -98,6 +98,9 @@ export function storedSessions(bucket: KV, denyTokensOf: (sessionId: string) => 
         const isRecent = nowMs - (session.refreshed_at_ms ?? 0) < graceMs
         if (isRecent && [session.generation, session.generation - 1].includes(generation))
           return { kind: 'refreshed', session }
+        // Only this service numbers tokens (`refresh-tokens.ts`): the stored session is older than its token. That is a
+        // restored backup, or a server that no longer leads and does not know it; nobody used a token twice.
+        if (generation > session.generation) return { kind: 'ended' }
         if (generation !== session.generation) return { kind: 'reused' }
         const next = { ...session, generation: generation + 1, refreshed_at_ms: nowMs }
         try {

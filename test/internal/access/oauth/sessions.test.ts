@@ -58,6 +58,13 @@ describe('a session', () => {
     expect(await sessions.refresh(id, 0, NOW_MS)).toEqual({ kind: 'reused' })
   })
 
+  test('that is older than its token, as after a restored backup, counts as ended, and stays', async () => {
+    const id = await begun()
+
+    expect(await sessions.refresh(id, 1, NOW_MS)).toEqual({ kind: 'ended' })
+    expect(await sessions.refresh(id, 0, NOW_MS)).toMatchObject({ kind: 'refreshed', session: { generation: 1 } })
+  })
+
   test('accepts one of many simultaneous refreshes with the same token', async () => {
     const id = await begun()
 
