@@ -91,7 +91,8 @@ export async function connectBroker({ url, user, password, name }: BrokerSetting
     connection,
     manager,
     async bucket({ name: bucketName }) {
-      return openedOver(connection, await kvm.open(bucketName))
+      // Its leader answers each read: a follower may lack what another process has just written.
+      return openedOver(connection, await kvm.open(bucketName, { allow_direct: false }))
     },
     objects: (bucket) => objm.open(bucket.name),
     close: () => connection.drain(),

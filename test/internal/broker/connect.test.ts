@@ -28,3 +28,16 @@ test('a watch is held in the memory of the broker, and a broker of one server se
   expect(consumer?.config).toMatchObject({ mem_storage: true, idle_heartbeat: 300_000_000_000 })
   watch.stop()
 })
+
+test('the leader of a bucket answers its reads, never a follower that may be behind', async () => {
+  const bucket = await broker.bucket(TENANTS)
+  await bucket.put('tnt_one', '{}')
+  const asked: string[] = []
+  const listening = broker.connection.subscribe('$JS.API.>', { callback: (_, { subject }) => void asked.push(subject) })
+
+  await bucket.get('tnt_one')
+  await broker.connection.flush()
+
+  expect(asked).toEqual([`$JS.API.STREAM.MSG.GET.KV_${TENANTS.name}`])
+  listening.unsubscribe()
+})
