@@ -191,6 +191,33 @@ describe('the palette', () => {
     await page.locator('dialog').waitFor({ state: 'detached' })
   })
 
+  test('has what was typed before it was there, which the page beneath does not take for its keys', async () => {
+    await go('explorer')
+    await page.reload()
+    await page.waitForSelector('h1:text-is("Explorer")', { state: 'attached' })
+    let send: () => void = () => undefined
+    const isSent = new Promise<void>((resolve) => {
+      send = resolve
+    })
+    await page.route(/\.js$/, async (route) => {
+      await isSent
+      await route.continue()
+    })
+    const isAsked = page.waitForRequest(/\.js$/)
+    await page.keyboard.press('Control+k')
+    await isAsked
+    await page.keyboard.type('v1 c')
+    send()
+    await expect.poll(focused).toBe('A page, a name, an id or an action')
+    await page.keyboard.type('all')
+
+    expect(await dialog('Search and do').getByRole('combobox').inputValue()).toBe('v1 call')
+    expect(place()[0]).toBe('explorer')
+    await page.unroute(/\.js$/)
+    await page.keyboard.press('Escape')
+    await page.locator('dialog').waitFor({ state: 'detached' })
+  })
+
   test('shows whoever may not read people and settings neither these nor their actions', async () => {
     const own = { console, page }
     console = await openConsole(browser)

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 
 interface DialogProps {
   readonly title: string
@@ -18,7 +18,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const isGone = useRef(false)
   const id = useId()
-  useEffect(() => {
+  useLayoutEffect(() => {
     const opened = dialog.current
     opened?.showModal()
     opened?.querySelector<HTMLElement>(FOCUSED)?.focus()

@@ -22,8 +22,8 @@ const PAUSE_MS = 200
 const SEARCHED_FROM = 2
 
 /** Search and do: everything that has a name, by a few letters of it. */
-export function Palette({ params, onClose, onOpen }: OverlayProps) {
-  const [text, setText] = useState('')
+export function Palette({ params, typed, onClose, onOpen }: OverlayProps) {
+  const [text, setText] = useState(typed)
   const [at, setAt] = useState(0)
   const id = useId()
   const { entries, isSearching, problem } = useEntries(text, { params, onOpen })
