@@ -50,6 +50,10 @@ const hand = {
     steps++
     return page.setInputFiles(selector, { name, mimeType: 'text/csv', buffer: Buffer.from(text) })
   },
+  type(text: string): Promise<void> {
+    steps++
+    return page.keyboard.type(text)
+  },
   press(keys: string): Promise<void> {
     steps++
     return page.keyboard.press(keys)
@@ -291,7 +295,8 @@ test('an auditor who has the id of a record reads how its cost came about', asyn
     output_tokens: 250,
   })
   await hand.press('Control+k')
-  await hand.fill('dialog input.palette', id)
+  // At once, as people do who know the keys: the dialog may still be on its way.
+  await hand.type(id)
   await page.waitForSelector(`dialog [role=option]:has-text("${id}")`)
   await hand.press('Enter')
 
