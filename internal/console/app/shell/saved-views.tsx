@@ -123,14 +123,14 @@ function inBrowser(): readonly (readonly [name: string, query: string])[] {
   }
 }
 
-/** Keeps a view at the service; one that the service refuses as it is stands in nobody's way. */
-async function isKept([name, query]: readonly [name: string, query: string]): Promise<boolean> {
+/** Keeps a view at the service. @returns why the service does not take it as it is */
+async function refusalOf([name, query]: readonly [name: string, query: string]): Promise<string | undefined> {
   try {
     const view = { name, page: 'explorer', query: new URLSearchParams(query).toString(), shared: false }
     await change('POST', PATH, view)
-    return true
+    return undefined
   } catch (cause) {
-    if (cause instanceof ApiProblem && (cause.status === 400 || cause.status === 422)) return false
+    if (cause instanceof ApiProblem && (cause.status === 400 || cause.status === 422)) return cause.message
     throw cause
   }
 }
@@ -138,31 +138,35 @@ async function isKept([name, query]: readonly [name: string, query: string]): Pr
 /** Offers to keep the views that an earlier version left in this browser. */
 function KeptHere({ onKept }: { readonly onKept: () => void }) {
   const [views, setViews] = useState(inBrowser)
-  const [areRefused, setRefused] = useState(false)
+  const [reason, setReason] = useState('')
   if (views.length === 0) return null
   const keep = async (): Promise<void> => {
     const left = [...inBrowser()]
     const refused: (typeof left)[number][] = []
+    let last = ''
     // One by one, so that a second attempt keeps none twice.
     for (let view = left.shift(); view !== undefined; view = left.shift()) {
-      if (!(await isKept(view))) refused.push(view)
+      const refusal = await refusalOf(view)
+      if (refusal !== undefined) {
+        refused.push(view)
+        last = refusal
+      }
       localStorage.setItem(KEY, JSON.stringify(Object.fromEntries([...refused, ...left])))
     }
     if (refused.length === 0) localStorage.removeItem(KEY)
     setViews(refused)
-    setRefused(true)
+    setReason(last)
     onKept()
   }
   const forget = async (): Promise<void> => {
     localStorage.removeItem(KEY)
     setViews([])
   }
-  if (areRefused) {
+  if (reason !== '') {
     return (
       <Form verb="Forget them" send={forget} isOneOfSeveral>
         <p class="notice" role="status">
-          The service does not take {views.map(([name]) => name).join(', ')}: too long a name, or filters that it does
-          not know. They are still in this browser.
+          The service does not take {views.map(([name]) => name).join(', ')}: {reason} In this browser they still are.
         </p>
       </Form>
     )
