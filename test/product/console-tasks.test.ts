@@ -161,6 +161,28 @@ describe('a lead of FinOps', () => {
     fewSteps()
   })
 
+  test('reads on in a list while calls arrive, which waits for them to ask', async () => {
+    await openPage('Explorer')
+    const rows = page.locator('section[aria-label=Calls] button.opens')
+    await expect.poll(() => rows.count()).toBe(50)
+    let goOn: () => void = () => undefined
+    const isHeld = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    await page.route(/&cursor=/, async (route) => {
+      await isHeld
+      await route.continue()
+    })
+    await Promise.all([page.waitForRequest(/&cursor=/), hand.click('button:has-text("Show more")')])
+    await attributed(ask, { attributed_service: 'search', requested_model: 'gpt-4o', input_tokens: 1 })
+    await page.waitForSelector('[role=status]:has-text("Newer calls have come")')
+    goOn()
+
+    await expect.poll(() => rows.count()).toBe(100)
+    await page.unroute(/&cursor=/)
+    fewSteps()
+  })
+
   test('has the file of last month, and its total', async () => {
     await openPage('Exports')
     await hand.click('button:has-text("Create the export")')
