@@ -47,7 +47,8 @@ afterAll(() => browser.close())
 const layoutWidth = (of: Page): Promise<number> => of.evaluate('document.documentElement.scrollWidth')
 
 test('figures of the question before are dimmed as soon as another is asked, and until it is answered', async () => {
-  const opacity = (of = '.shown > section') =>
+  // Parts of the page that are dimmed by themselves are within those.
+  const opacity = (of = '.shown:not(.shown .shown) > section') =>
     page.evaluate<string[]>(
       `[...document.querySelectorAll(${JSON.stringify(of)})].map((each) => getComputedStyle(each).opacity)`,
     )
