@@ -106,6 +106,7 @@ conformance(
         `${RFC_9110} 15.5.21: 422 is for content whose "syntax is correct, but it was unable to process the contained ` +
         'instructions". (A name that is taken, a cursor of another query, an unknown client, a key used before.)',
     },
+    stopsByTime: true,
   },
   async (installed) => {
     const { baseUrl, credentials } = tenant

@@ -18,6 +18,8 @@ export interface Program {
   readonly installs?: string
   /** Checks that fail and should: their names, comma-separated, with the sentence of the standard that says so. */
   readonly falseAlarms?: Readonly<Record<string, string>>
+  /** It stops after a time, on a slow machine before it has come to each of its false alarms. */
+  readonly stopsByTime?: true
 }
 
 /** A row of the table. */
@@ -41,7 +43,7 @@ const MINUTES_MAX = 30
  * @param check.folder where it is installed; the empty text when it installs nothing
  */
 export function conformance(program: Program, check: (folder: string) => Promise<Checks>): void {
-  const { name, version, tries, installs, falseAlarms = {} } = program
+  const { name, version, tries, installs, falseAlarms = {}, stopsByTime = false } = program
   test(name, { timeout: MINUTES_MAX * 60_000 }, async (context) => {
     const place = installs === undefined ? { path: '' } : await installed(installs, DRIVERS)
     if ('reason' in place) return context.skip(place.reason)
@@ -53,7 +55,7 @@ export function conformance(program: Program, check: (folder: string) => Promise
 
     const alarms = Object.keys(falseAlarms).flatMap((names) => names.split(', '))
     expect(failed.filter(([what]) => !alarms.includes(what))).toEqual([])
-    expect(failed.map(([what]) => what).sort()).toEqual(alarms.sort())
+    if (!stopsByTime) expect(failed.map(([what]) => what).sort()).toEqual(alarms.sort())
     expect(passed).toBeGreaterThan(0)
   })
 }
