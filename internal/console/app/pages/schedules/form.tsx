@@ -1,15 +1,13 @@
 import { useState } from 'preact/hooks'
 import { DIMENSIONS as REPORT_FIELDS } from '../../../../filters/report-dimensions.js'
-import { NAMED } from '../../../../records/export-names.js'
-import { type Filter, statedFilter } from '../../../figures/filters.js'
-import { fieldShown } from '../../../figures/words.js'
-import { useTags } from '../../api/use-tags.js'
+import type { Filter } from '../../../figures/filters.js'
 import { change } from '../../parts/change.js'
 import { Dialog } from '../../parts/dialog.js'
 import { Check, Choice, Field } from '../../parts/field.js'
 import { Filters } from '../../parts/filters.js'
-import { checkedOf, Form, textOf } from '../../parts/form.js'
+import { Form, textOf } from '../../parts/form.js'
 import { FormDialog } from '../../parts/form-dialog.js'
+import { FileKind, fileOf, RowsOfFile } from '../exports/file-fields.js'
 import { CADENCES, SCHEDULES_PATH, type Schedule } from './schedule.js'
 
 interface FormProps {
@@ -17,24 +15,14 @@ interface FormProps {
   readonly onSaved: () => void
 }
 
-/** Besides the month and the provider, which every row has. */
-const GROUPINGS = [...NAMED.filter((name) => name !== 'provider'), 'day', 'meter']
-const AT_FIRST: readonly string[] = ['owner', 'service', 'served_model']
-
 /** A new schedule: its columns and filters stay as they are from then on. */
 export function AddSchedule({ onClose, onSaved }: FormProps) {
   const [filters, setFilters] = useState<readonly Filter[]>([])
-  const tags = useTags() ?? []
   const send = async (fields: FormData): Promise<void> => {
-    const groups = checkedOf(fields, 'group_by')
     await change('POST', SCHEDULES_PATH, {
       name: textOf(fields, 'name'),
       cadence: fields.get('cadence'),
-      format: 'focus',
-      group_by: groups.length === 0 ? ['provider'] : groups,
-      filters: filters.length === 0 ? null : filters.map(statedFilter),
-      file_format: fields.get('file_format'),
-      focus_version: fields.get('focus_version'),
+      ...fileOf(fields, filters),
       destination: destinationOf(fields),
     })
     onSaved()
@@ -51,25 +39,9 @@ export function AddSchedule({ onClose, onSaved }: FormProps) {
         <div class="pair">
           <Field label="Name" name="name" required placeholder="Chargeback for the FinOps lake" />
           <Choice label="A file for" name="cadence" choices={CADENCES} />
-          <Choice label="File" name="file_format" choices={{ csv: 'CSV, compressed', parquet: 'Parquet' }} />
-          <Choice label="Version" name="focus_version" choices={{ '1.4': 'FOCUS 1.4', '1.2': 'FOCUS 1.2' }} />
+          <FileKind />
         </div>
-        <fieldset>
-          <legend>
-            A row for each month, provider, and <span class="muted">(the coarsest first)</span>
-          </legend>
-          <div class="checks">
-            {[...GROUPINGS, ...tags.map(({ name }) => name)].map((name) => (
-              <Check
-                key={name}
-                label={name === 'meter' ? 'kind of token' : fieldShown(name)}
-                name="group_by"
-                value={name}
-                defaultChecked={AT_FIRST.includes(name)}
-              />
-            ))}
-          </div>
-        </fieldset>
+        <RowsOfFile />
         <Destination of={undefined} />
       </Form>
     </Dialog>
