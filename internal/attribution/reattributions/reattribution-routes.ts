@@ -47,7 +47,7 @@ export interface ReattributionRoutesDeps extends AskedJobDeps, EntriesDeps, Pick
   readonly jobs: Pick<Records<ReattributionJob>, 'createOnce' | 'read' | 'change'>
   readonly rules: Pick<WatchedRecords<StoredRule>, 'get'>
   readonly prices: Pick<WatchedRecords<StoredOverride>, 'revision'>
-  /** The newest rows of a tenant's audit log that tell of answers. */
+  /** The newest rows of a tenant's audit log about answers. */
   readonly listAnswers: (
     question: { readonly tenantId: string; readonly fromMs: number; readonly limit: number },
     signal: AbortSignal,

@@ -52,7 +52,7 @@ export interface Line {
   readonly nowUsd: string
 }
 
-/** What rose, the most first; what fell, the most last; then what is not named. */
+/** Increases, the largest first; decreases, the largest last; then the groups without a name. */
 export const linesOf = ({ increases, decreases, others, rest }: Changes): readonly Line[] => [
   ...increases.map((mover) => ({ kind: 'mover' as const, mover, ...partOf(mover) })),
   ...decreases.toReversed().map((mover) => ({ kind: 'mover' as const, mover, ...partOf(mover) })),

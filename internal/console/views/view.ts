@@ -92,7 +92,7 @@ export function refuseView(view: StoredView, all: Iterable<StoredView>): Problem
     return invalid([{ pointer: '/shared', detail: 'must be true: only people have views that are not shared' }])
   }
   const known = [...all]
-  // Whoever was handed over those of others may have more: they go on changing them.
+  // A person who got those of others may have more, and may still change them.
   const isNew = !known.some(({ id }) => id === view.id)
   return !isNew || known.filter(({ owner }) => owner === view.owner).length < VIEWS_OF_ONE_MAX
     ? undefined

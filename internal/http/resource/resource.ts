@@ -45,7 +45,7 @@ export interface Resource<T, Fields, Changes> extends ResourceContract<Fields, C
   readonly refuse?: (tenantId: string, record: T) => Problem | undefined
   /** Whether a record exists for a caller. Absent: each of the tenant does. */
   readonly isSeenBy?: (record: T, caller: Caller) => boolean
-  /** Why a caller may not change or delete a record that they see. Absent: whoever has the scope may. */
+  /** Why a caller may not change or delete a record that they see. Absent: every caller with the scope may. */
   readonly refuseChange?: (record: T, caller: Caller) => Problem | undefined
   /** The record in wire form. */
   show(record: T, id: string): object
