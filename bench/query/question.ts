@@ -10,7 +10,6 @@ import type { CopiedInstants } from '../../internal/store/copied-instants.js'
 import { storeProblem } from '../../internal/store/failures.js'
 import { migrate } from '../../internal/store/migrations/migrate.js'
 import { recordDropped } from '../../internal/store/old-copies.js'
-import { RECORD } from '../../internal/store/queries/records/attributions.js'
 import { listRecords } from '../../internal/store/queries/records/list-records.js'
 import type { After } from '../../internal/store/queries/records/reading-plan.js'
 import { keyOf } from '../../internal/store/queries/records/record-order.js'
@@ -23,6 +22,7 @@ import { privateRun } from '../private-run.js'
 import type { Processes } from '../processes.js'
 import { readResult, writeResult } from '../results.js'
 import { table } from '../table.js'
+import { BY_COLUMNS } from './by-columns.js'
 import { type Filter, filtersOf, type Known, since } from './cases.js'
 import { closeRecords, generateRecords, LAST_AT_MS, validFromMs } from './generate.js'
 import { startQueryStore } from './store.js'
@@ -313,7 +313,7 @@ async function askByHand(
          AND (${key}, id) ${than} (${literal(after.value)}, toFixedString(unhex('${after.idHex}'), 16))`
   const startedAt = performance.now()
   const result = await store.query({
-    query: `SELECT ${RECORD} FROM ${from} WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT}
+    query: `SELECT ${BY_COLUMNS.select} FROM ${from} WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT}
             AND ${filter.sql} ${position}
             ORDER BY tenant_id ${direction}, ${key} ${direction}, id ${direction} LIMIT ${LIMIT + 1}`,
     query_params: snapshotParams(TENANT, SNAPSHOT_MS),
@@ -335,15 +335,15 @@ async function positionBefore(
   const direction = isDescending ? 'DESC' : 'ASC'
   const key = columnOf(field)
   const result = await store.query({
-    query: `SELECT ${RECORD} FROM ${from} WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT} AND id = (
+    query: `SELECT ${BY_COLUMNS.select} FROM ${from} WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT} AND id = (
               SELECT id FROM ${from} WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT} AND ${filter.sql}
               ORDER BY tenant_id ${direction}, ${key} ${direction}, id ${direction} LIMIT 1 OFFSET ${offset - 1})`,
     query_params: snapshotParams(TENANT, SNAPSHOT_MS),
     format: 'JSONEachRow',
   })
-  const [row] = await result.json<Parameters<typeof keyOf>[0] & { id_hex: string }>()
+  const [row] = await result.json<Record<string, string>>()
   if (row === undefined) return undefined
-  const [value, idHex] = keyOf({ ...row, id: row.id_hex }, field)
+  const [value, idHex] = keyOf(BY_COLUMNS.rowOf(row), field)
   return { value, idHex }
 }
 

@@ -40,8 +40,11 @@ export function clustered(statement: string, cluster: string): readonly string[]
   if (altered !== undefined) {
     const local = text.replace(`ALTER TABLE ${altered}`, `ALTER TABLE ${altered}_local ${on}`)
     // The Distributed table has columns only, no indexes, codecs or settings.
-    const isOfColumns = /\b(ADD|DROP|MODIFY|RENAME) COLUMN\b/.test(text) && !text.includes(' CODEC(')
-    return isOfColumns ? [local, text.replace(`ALTER TABLE ${altered}`, `ALTER TABLE ${altered} ${on}`)] : [local]
+    const isOfColumns = /\b(ADD|DROP|RENAME) COLUMN\b|\bMODIFY COLUMN (?!.* CODEC\()/.test(text)
+    const ofColumns = text
+      .replace(/ CODEC\(.*\)$/, '')
+      .replace(`ALTER TABLE ${altered}`, `ALTER TABLE ${altered} ${on}`)
+    return isOfColumns ? [local, ofColumns] : [local]
   }
   if (text.startsWith('INSERT INTO')) return [text]
   throw new Error(`not known how to cluster: ${text.slice(0, 60)}`)

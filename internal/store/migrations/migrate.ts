@@ -10,11 +10,12 @@ import { CREATE_CLOSED, CREATE_CLOSED_HISTORY } from '../tables/closed.js'
 import { CREATE_EVENT_LOG } from '../tables/event-log.js'
 import { CREATE_EXPORT_FOLDS, CREATE_EXPORT_GROUPS, EXPORT_GROUPS } from '../tables/export-groups.js'
 import { CREATE_OBSERVATIONS } from '../tables/observations.js'
+import { EXPLAINED_FIELDS, SHOWN_FIELDS, SHOWN_LABELS } from '../tables/packed-fields.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
 import { REPORT_FLAGS } from '../tables/report-flags.js'
 import { CREATE_REPORT_ROWS } from '../tables/report-rows.js'
 import { CREATE_SETTLING } from '../tables/settling.js'
-import { CREATE_SORTED_COPIES, RECORD_TABLES } from '../tables/sorted-copies.js'
+import { CREATE_SORTED_COPIES, RECORD_TABLES, SORTED_COPIES } from '../tables/sorted-copies.js'
 import { CREATE_USAGE, CREATE_USAGE_VIEWS } from '../tables/usage.js'
 import { CREATE_WEBHOOK_ATTEMPTS } from '../tables/webhook-attempts.js'
 import { clustered } from './clustered.js'
@@ -101,6 +102,22 @@ export const MIGRATIONS: readonly Migration[] = [
     statements: [
       `ALTER TABLE attributions MODIFY COLUMN ${REPORT_FLAGS}`,
       `ALTER TABLE ${EXPORT_GROUPS} ADD COLUMN IF NOT EXISTS energy_estimated UInt64`,
+    ],
+  },
+  {
+    version: 7,
+    name: 'packed fields of records',
+    statements: [
+      ...[SHOWN_FIELDS, EXPLAINED_FIELDS].map(
+        ({ declaration }) => `ALTER TABLE attributions ADD COLUMN IF NOT EXISTS ${declaration}`,
+      ),
+      ...SORTED_COPIES.flatMap(({ table }) => [
+        `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS ${SHOWN_LABELS.declaration}`,
+        // Of parts to come.
+        `ALTER TABLE ${table} MODIFY COLUMN trace_id String CODEC(ZSTD(1))`,
+      ]),
+      // In the background; until then the engine packs the fields of a stored record when it is read.
+      ...[SHOWN_FIELDS, EXPLAINED_FIELDS].map(({ name }) => `ALTER TABLE attributions MATERIALIZE COLUMN ${name}`),
     ],
   },
 ]

@@ -1,6 +1,7 @@
 import { type AttributionRow, FIELDS } from '../../records/record-fields.js'
 import type { RowBinaryTable } from '../row-binary.js'
 import { CODECS, writerOf } from './field-codec.js'
+import { EXPLAINED_FIELDS, SHOWN_FIELDS } from './packed-fields.js'
 import { ATTRIBUTION_INDEXES, PART_SETTINGS } from './record-storage.js'
 import { REPORT_FLAGS } from './report-flags.js'
 
@@ -23,6 +24,8 @@ export const CREATE_ATTRIBUTIONS = `
 CREATE TABLE IF NOT EXISTS attributions (
 ${ATTRIBUTION_COLUMNS.map(([name, type]) => `  ${name} ${type}`).join(',\n')},
   ${REPORT_FLAGS},
+  ${SHOWN_FIELDS.declaration},
+  ${EXPLAINED_FIELDS.declaration},
 ${ATTRIBUTION_INDEXES}
 )
 ENGINE = MergeTree

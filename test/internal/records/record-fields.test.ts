@@ -3,7 +3,7 @@ import { attributionRecord } from '../../../internal/attribution/records/record.
 import { NAMES_PEOPLE } from '../../../internal/invocations/field-descriptions.js'
 import { invocationEvent } from '../../../internal/invocations/invocation-schema.js'
 import { FIELDS, memberOf, RECORD_FIELDS, WIRE_GROUPS, wireFields } from '../../../internal/records/record-fields.js'
-import { RECORD } from '../../../internal/store/queries/records/attributions.js'
+import { FROM_COPIES, FROM_RECORDS } from '../../../internal/store/queries/records/attributions.js'
 import { storedName } from '../../../internal/store/queries/records/stored-fields.js'
 import { ATTRIBUTIONS, CREATE_ATTRIBUTIONS } from '../../../internal/store/tables/attributions.js'
 import { CODECS } from '../../../internal/store/tables/field-codec.js'
@@ -29,8 +29,13 @@ test('every field with a wire group is in the wire schema and in a page’s SELE
   expect(wireMembers().sort()).toEqual(
     ['id', 'invocation_id', 'stated_provider', ...onWire.map(({ name, wireName }) => wireName ?? name)].sort(),
   )
-  const selected = RECORD.split(', ').map((item) => item.split(' AS ').at(-1))
-  expect(selected.sort()).toEqual(['id_hex', ...onWire.map(storedName)].sort())
+  for (const { select, packed } of [FROM_RECORDS, FROM_COPIES]) {
+    const single = select.split(', ').map((item) => item.split(' AS ').at(-1))
+    const fields = single.flatMap(
+      (name) => packed.find((column) => column.name === name)?.fields.map(storedName) ?? name,
+    )
+    expect(fields.sort()).toEqual(['id_hex', ...onWire.map(storedName)].sort())
+  }
 })
 
 test('every field that the event states is in the event schema', () => {

@@ -3,12 +3,13 @@ import { deflateSync, gzipSync } from 'node:zlib'
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import type { Counter } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BY_COLUMNS } from '../../../bench/query/by-columns.js'
 import { closeRecords, generateRecords, LAST_AT_MS } from '../../../bench/query/generate.js'
 import { toRecord } from '../../../internal/attribution/records/record.js'
 import type { AuditEntry } from '../../../internal/auth/audit-entry.js'
 import type { StoredSqlUser } from '../../../internal/auth/sql-users.js'
 import { compressedBlock } from '../../../internal/sql/compressed-block.js'
-import { namedRecord, RECORD, type StoredAttribution } from '../../../internal/store/queries/records/attributions.js'
+import type { StoredAttribution } from '../../../internal/store/queries/records/attributions.js'
 import type { SqlLimits } from '../../../internal/store/queries/sql/open-sql-store.js'
 import { VIEW_COLUMNS } from '../../../internal/store/queries/sql/sql-views.js'
 import { AS_OF_SNAPSHOT, snapshotParams } from '../../../internal/store/snapshot.js'
@@ -90,11 +91,11 @@ async function rowsOf<T>(query: string, login = one, query_params: Record<string
 
 async function stored(tenantId: string): Promise<StoredAttribution[]> {
   const result = await store.client.query({
-    query: `SELECT ${RECORD} FROM attributions WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT}`,
+    query: `SELECT ${BY_COLUMNS.select} FROM attributions WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT}`,
     query_params: snapshotParams(tenantId, SNAPSHOT_MS),
     format: 'JSONEachRow',
   })
-  return (await result.json<StoredAttribution & { id_hex: string }>()).map(namedRecord)
+  return (await result.json<Record<string, string>>()).map(BY_COLUMNS.rowOf)
 }
 
 describe('the official client, unmodified, with Basic authorization', () => {

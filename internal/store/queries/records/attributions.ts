@@ -1,9 +1,10 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { FIELDS, type NamesWith, type WireGroup } from '../../../records/record-fields.js'
+import { FIELDS, type NamesWith, type RecordField, type WireGroup } from '../../../records/record-fields.js'
 import { OF_ID, OF_ID_AS_OF_SNAPSHOT, snapshotParams } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
+import { EXPLAINED_FIELDS, type PackedColumn, SHOWN_FIELDS, SHOWN_LABELS } from '../../tables/packed-fields.js'
 import { closedVersionsOf, type StoredClosed } from './closed.js'
-import { type StoredFields, selected } from './stored-fields.js'
+import { type StoredFields, selected, unpacked } from './stored-fields.js'
 
 /** The record's wire form, as stored. */
 export type StoredAttribution = { readonly id: string } & StoredFields<NamesWith<{ readonly wire: WireGroup }>>
@@ -11,10 +12,38 @@ export type StoredAttribution = { readonly id: string } & StoredFields<NamesWith
 /** The record with the facts that its explanation recomputes from. */
 export type StoredAttributionDetail = StoredAttribution & StoredFields<NamesWith<{ readonly isExplained: true }>>
 
-/** The fields of `StoredAttribution` as a SELECT list; rows read by it go through `namedRecord`. */
-export const RECORD = ['lower(hex(id)) AS id_hex', ...FIELDS.filter(({ wire }) => wire).map(selected)].join(', ')
+/** How records are read from a table: columns that hold several fields, and each other field by its own column. */
+export interface Reading<Row> {
+  readonly select: string
+  readonly packed: readonly PackedColumn[]
+  /** @param row of `JSONEachRow` */
+  readonly rowOf: (row: Readonly<Record<string, string>>) => Row
+}
 
-const DETAIL = [RECORD, ...FIELDS.filter(({ isExplained }) => isExplained).map(selected)].join(', ')
+/** Within the query, the column `id` stays bytes, since it is compared and sorted. */
+export function readingOf<Row>(fields: readonly RecordField[], packed: readonly PackedColumn[]): Reading<Row> {
+  const isPacked = new Set(packed.flatMap((column) => column.fields))
+  const single = fields.filter((field) => !isPacked.has(field)).map(selected)
+  return {
+    packed,
+    select: ['lower(hex(id)) AS id_hex', ...packed.map(({ name }) => name), ...single].join(', '),
+    rowOf({ id_hex, ...row }) {
+      const found: Record<string, unknown> = { ...row, id: id_hex }
+      for (const column of packed) {
+        delete found[column.name]
+        Object.assign(found, unpacked(column, row[column.name] ?? ''))
+      }
+      return found as Row
+    },
+  }
+}
+
+const SHOWN = FIELDS.filter(({ wire }) => wire)
+const EXPLAINED = FIELDS.filter(({ isExplained }) => isExplained)
+
+export const FROM_RECORDS = readingOf<StoredAttribution>(SHOWN, [SHOWN_FIELDS])
+export const FROM_COPIES = readingOf<StoredAttribution>(SHOWN, [SHOWN_LABELS])
+export const DETAILS = readingOf<StoredAttributionDetail>([...SHOWN, ...EXPLAINED], [SHOWN_FIELDS, EXPLAINED_FIELDS])
 
 /** An instant after every version. */
 export const END_OF_TIME_MS = Date.UTC(2200, 0, 1)
@@ -42,7 +71,7 @@ export async function readVersions(
 ): Promise<RecordVersions> {
   const [result, closed] = await Promise.all([
     store.query({
-      query: `SELECT ${DETAIL} FROM ${ATTRIBUTIONS.name} WHERE tenant_id = {tenant:String} AND ${OF_ID}
+      query: `SELECT ${DETAILS.select} FROM ${ATTRIBUTIONS.name} WHERE tenant_id = {tenant:String} AND ${OF_ID}
               ORDER BY valid_from DESC`,
       query_params: { tenant: tenantId, id: idHex },
       format: 'JSONEachRow',
@@ -51,7 +80,7 @@ export async function readVersions(
     }),
     closedVersionsOf(store, tenantId, idHex, END_OF_TIME_MS, signal),
   ])
-  const versions = (await result.json<StoredAttributionDetail & { id_hex: string }>()).map(namedRecord)
+  const versions = (await result.json<Record<string, string>>()).map(DETAILS.rowOf)
   const closedBy = (atMs: number) => closed.filter(({ closed_at_ms }) => Number(closed_at_ms) <= atMs)
   return {
     at(atMs) {
@@ -79,6 +108,3 @@ export async function hasAttribution(
   })
   return (await result.json()).length > 0
 }
-
-/** Within the query, the column `id` stays bytes, since it is compared and sorted. */
-export const namedRecord = <T extends { readonly id_hex: string }>({ id_hex, ...rest }: T) => ({ ...rest, id: id_hex })

@@ -8,7 +8,7 @@ import { isSetTooLarge } from '../../failures.js'
 import { AS_OF_SNAPSHOT, BEGUN_BY_SNAPSHOT, snapshotParams } from '../../snapshot.js'
 import { INDEXES_OF_GRANULES, TIME_INDEX } from '../../tables/record-storage.js'
 import { columnOf, isCopied, tableSortedBy } from '../../tables/sorted-copies.js'
-import { namedRecord, RECORD, type StoredAttribution } from './attributions.js'
+import { FROM_COPIES, FROM_RECORDS, type StoredAttribution } from './attributions.js'
 import { closedAmong, versionKey } from './closed.js'
 import { Bindings, clauseOf, operandOf } from './conditions.js'
 import { providerSql } from './provider-sql.js'
@@ -273,8 +273,9 @@ async function readSource(
   rowsMax: number,
   validity: Validity,
 ): Promise<StoredAttribution[]> {
+  const { select, rowOf } = from === BASE ? FROM_RECORDS : FROM_COPIES
   const result = await store.query({
-    query: `SELECT ${RECORD} FROM ${from} PREWHERE ${ofTenant(conditions)}
+    query: `SELECT ${select} FROM ${from} PREWHERE ${ofTenant(conditions)}
             WHERE ${[validity.clause, ...left].join(' AND ')}
             ORDER BY ${inOrder ? `tenant_id ${direction}, ` : ''}${order} LIMIT ${bindings.bind(rowsMax, 'UInt32')}`,
     query_params: { ...snapshotParams(question.tenantId, question.snapshotMs), ...bindings.params },
@@ -282,7 +283,7 @@ async function readSource(
     clickhouse_settings: { ...settings, max_rows_in_set: String(validity.closedMax) },
     abort_signal: signal,
   })
-  return (await result.json<StoredAttribution & { id_hex: string }>()).map(namedRecord)
+  return (await result.json<Record<string, string>>()).map(rowOf)
 }
 
 /** Whether records that became valid before an instant can meet all conditions. */

@@ -1,4 +1,5 @@
 import type { FieldKind, FieldName, KindOf, RecordField } from '../../../records/record-fields.js'
+import type { PackedColumn } from '../../tables/packed-fields.js'
 
 /** How a field of a record is selected for `JSONEachRow`, and how it then arrives. */
 
@@ -47,3 +48,11 @@ export function selected(field: Pick<RecordField, 'name' | 'kind'>): string {
       return field.name
   }
 }
+
+/** The fields of a packed text, as if they had been selected. */
+export function unpacked({ fields }: PackedColumn, text: string): Record<string, unknown> {
+  const values: unknown[] = JSON.parse(text)
+  return Object.fromEntries(fields.map((field, i) => [storedName(field), i < values.length ? values[i] : empty(field)]))
+}
+
+const empty = ({ kind }: RecordField): '' | null => (kind === 'count' ? null : '')

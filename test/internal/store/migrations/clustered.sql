@@ -99,6 +99,8 @@ CREATE TABLE IF NOT EXISTS attributions_local ON CLUSTER attribution
     `source_sequence` UInt64,
     `source_index` UInt32,
     `report_flags` UInt16 MATERIALIZED toUInt16((((((((((((((cost_basis = 'unpriced') * 1) + ((energy_basis = 'unknown') * 2)) + ((carbon_basis = 'unknown') * 4)) + ((confidence_band = 'chargeback_ready') * 8)) + ((confidence_band = 'provisional') * 16)) + ((output_state = 'unresolved') * 32)) + ((owner = 'unassigned') * 64)) + ((export_eligibility = 'below_floor') * 128)) + ((export_eligibility = 'advisory') * 256)) + ((export_eligibility = 'implausible_cost') * 512)) + ((export_eligibility = 'ambiguous_usage') * 1024)) + ((cost_bound = 'upper') * 2048)) + ((energy_basis = 'class_estimate') * 4096)),
+    `shown_fields` String MATERIALIZED toJSONString(tuple(toString(toUnixTimestamp64Milli(event_time)), toString(toUnixTimestamp64Milli(valid_from)), toString(provider), toString(requested_model), toString(served_model), toString(service), toString(owner), toString(cost_usd), toString(energy_wh), toString(carbon_gco2e), toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis), toString(input_tokens), toString(output_tokens), toString(trace_id), CAST(dimensions, 'Array(String)'))) CODEC(ZSTD(1)),
+    `explained_fields` String MATERIALIZED toJSONString(tuple(toString(attribution_confidence), toString(cached_input_tokens), toString(cached_audio_input_tokens), toString(cached_image_input_tokens), toString(cache_write_tokens), toString(cache_write_ttl_seconds), toString(cache_write_5m_tokens), toString(cache_write_1h_tokens), toString(reasoning_tokens), toString(audio_input_tokens), toString(audio_output_tokens), toString(image_input_tokens), toString(image_output_tokens), toString(web_search_calls), toString(file_search_calls), toString(code_execution_calls), CAST(billed_units, 'Map(String, String)'), toString(alternative_input_tokens), toString(alternative_output_tokens), toString(latency_ms), toString(estimated_cost_usd), toString(service_tier), toString(speed), served_from_cache, toString(region), toString(ingestion_layer), toString(principal), toString(intake), toString(span_id), toString(instrumentation), toString(response_id), toString(request_id), toString(operation_id), toString(attempt), toString(assumptions), toString(seen_by), CAST(tags, 'Map(String, String)'))) CODEC(ZSTD(1)),
     INDEX id_filter id TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX trace_id_bloom_filter trace_id TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX id_minmax id TYPE minmax GRANULARITY 1,
@@ -164,8 +166,9 @@ CREATE TABLE IF NOT EXISTS attributions_by_materialized_at_local ON CLUSTER attr
     `input_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
     `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
     `ingestion_layer` LowCardinality(String),
-    `trace_id` String,
+    `trace_id` String CODEC(ZSTD(1)),
     `dimensions` Array(LowCardinality(String)),
+    `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))),
     INDEX id_minmax id TYPE minmax GRANULARITY 1,
     INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
     INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
@@ -229,8 +232,9 @@ CREATE TABLE IF NOT EXISTS attributions_by_cost_usd_local ON CLUSTER attribution
     `input_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
     `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
     `ingestion_layer` LowCardinality(String),
-    `trace_id` String,
+    `trace_id` String CODEC(ZSTD(1)),
     `dimensions` Array(LowCardinality(String)),
+    `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))),
     INDEX id_minmax id TYPE minmax GRANULARITY 1,
     INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
     INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
@@ -294,8 +298,9 @@ CREATE TABLE IF NOT EXISTS attributions_by_energy_wh_local ON CLUSTER attributio
     `input_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
     `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
     `ingestion_layer` LowCardinality(String),
-    `trace_id` String,
+    `trace_id` String CODEC(ZSTD(1)),
     `dimensions` Array(LowCardinality(String)),
+    `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))),
     INDEX id_minmax id TYPE minmax GRANULARITY 1,
     INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
     INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
@@ -359,8 +364,9 @@ CREATE TABLE IF NOT EXISTS attributions_by_carbon_gco2e_local ON CLUSTER attribu
     `input_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
     `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
     `ingestion_layer` LowCardinality(String),
-    `trace_id` String,
+    `trace_id` String CODEC(ZSTD(1)),
     `dimensions` Array(LowCardinality(String)),
+    `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))),
     INDEX id_minmax id TYPE minmax GRANULARITY 1,
     INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
     INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
@@ -424,8 +430,9 @@ CREATE TABLE IF NOT EXISTS attributions_by_confidence_local ON CLUSTER attributi
     `input_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
     `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
     `ingestion_layer` LowCardinality(String),
-    `trace_id` String,
+    `trace_id` String CODEC(ZSTD(1)),
     `dimensions` Array(LowCardinality(String)),
+    `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))),
     INDEX id_minmax id TYPE minmax GRANULARITY 1,
     INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
     INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
@@ -489,8 +496,9 @@ CREATE TABLE IF NOT EXISTS attributions_by_provider_local ON CLUSTER attribution
     `input_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
     `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
     `ingestion_layer` LowCardinality(String),
-    `trace_id` String,
+    `trace_id` String CODEC(ZSTD(1)),
     `dimensions` Array(LowCardinality(String)),
+    `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))),
     INDEX id_minmax id TYPE minmax GRANULARITY 1,
     INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
     INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
@@ -554,8 +562,9 @@ CREATE TABLE IF NOT EXISTS attributions_by_served_model_local ON CLUSTER attribu
     `input_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
     `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
     `ingestion_layer` LowCardinality(String),
-    `trace_id` String,
+    `trace_id` String CODEC(ZSTD(1)),
     `dimensions` Array(LowCardinality(String)),
+    `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))),
     INDEX id_minmax id TYPE minmax GRANULARITY 1,
     INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
     INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
@@ -619,8 +628,9 @@ CREATE TABLE IF NOT EXISTS attributions_by_service_local ON CLUSTER attribution
     `input_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
     `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
     `ingestion_layer` LowCardinality(String),
-    `trace_id` String,
+    `trace_id` String CODEC(ZSTD(1)),
     `dimensions` Array(LowCardinality(String)),
+    `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))),
     INDEX id_minmax id TYPE minmax GRANULARITY 1,
     INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
     INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
@@ -684,8 +694,9 @@ CREATE TABLE IF NOT EXISTS attributions_by_owner_local ON CLUSTER attribution
     `input_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
     `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
     `ingestion_layer` LowCardinality(String),
-    `trace_id` String,
+    `trace_id` String CODEC(ZSTD(1)),
     `dimensions` Array(LowCardinality(String)),
+    `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))),
     INDEX id_minmax id TYPE minmax GRANULARITY 1,
     INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
     INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
@@ -749,8 +760,9 @@ CREATE TABLE IF NOT EXISTS attributions_by_labels_local ON CLUSTER attribution
     `input_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
     `output_tokens` Nullable(UInt64) CODEC(ZSTD(1)),
     `ingestion_layer` LowCardinality(String),
-    `trace_id` String,
+    `trace_id` String CODEC(ZSTD(1)),
     `dimensions` Array(LowCardinality(String)),
+    `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))),
     INDEX id_minmax id TYPE minmax GRANULARITY 1,
     INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
     INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
@@ -1440,3 +1452,111 @@ ALTER TABLE export_groups_local ON CLUSTER attribution
 
 ALTER TABLE export_groups ON CLUSTER attribution
     (ADD COLUMN IF NOT EXISTS `energy_estimated` UInt64);
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_fields` String MATERIALIZED toJSONString(tuple(toString(toUnixTimestamp64Milli(event_time)), toString(toUnixTimestamp64Milli(valid_from)), toString(provider), toString(requested_model), toString(served_model), toString(service), toString(owner), toString(cost_usd), toString(energy_wh), toString(carbon_gco2e), toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis), toString(input_tokens), toString(output_tokens), toString(trace_id), CAST(dimensions, 'Array(String)'))) CODEC(ZSTD(1)));
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_fields` String MATERIALIZED toJSONString(tuple(toString(toUnixTimestamp64Milli(event_time)), toString(toUnixTimestamp64Milli(valid_from)), toString(provider), toString(requested_model), toString(served_model), toString(service), toString(owner), toString(cost_usd), toString(energy_wh), toString(carbon_gco2e), toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis), toString(input_tokens), toString(output_tokens), toString(trace_id), CAST(dimensions, 'Array(String)'))));
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `explained_fields` String MATERIALIZED toJSONString(tuple(toString(attribution_confidence), toString(cached_input_tokens), toString(cached_audio_input_tokens), toString(cached_image_input_tokens), toString(cache_write_tokens), toString(cache_write_ttl_seconds), toString(cache_write_5m_tokens), toString(cache_write_1h_tokens), toString(reasoning_tokens), toString(audio_input_tokens), toString(audio_output_tokens), toString(image_input_tokens), toString(image_output_tokens), toString(web_search_calls), toString(file_search_calls), toString(code_execution_calls), CAST(billed_units, 'Map(String, String)'), toString(alternative_input_tokens), toString(alternative_output_tokens), toString(latency_ms), toString(estimated_cost_usd), toString(service_tier), toString(speed), served_from_cache, toString(region), toString(ingestion_layer), toString(principal), toString(intake), toString(span_id), toString(instrumentation), toString(response_id), toString(request_id), toString(operation_id), toString(attempt), toString(assumptions), toString(seen_by), CAST(tags, 'Map(String, String)'))) CODEC(ZSTD(1)));
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `explained_fields` String MATERIALIZED toJSONString(tuple(toString(attribution_confidence), toString(cached_input_tokens), toString(cached_audio_input_tokens), toString(cached_image_input_tokens), toString(cache_write_tokens), toString(cache_write_ttl_seconds), toString(cache_write_5m_tokens), toString(cache_write_1h_tokens), toString(reasoning_tokens), toString(audio_input_tokens), toString(audio_output_tokens), toString(image_input_tokens), toString(image_output_tokens), toString(web_search_calls), toString(file_search_calls), toString(code_execution_calls), CAST(billed_units, 'Map(String, String)'), toString(alternative_input_tokens), toString(alternative_output_tokens), toString(latency_ms), toString(estimated_cost_usd), toString(service_tier), toString(speed), served_from_cache, toString(region), toString(ingestion_layer), toString(principal), toString(intake), toString(span_id), toString(instrumentation), toString(response_id), toString(request_id), toString(operation_id), toString(attempt), toString(assumptions), toString(seen_by), CAST(tags, 'Map(String, String)'))));
+
+ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))));
+
+ALTER TABLE attributions_by_materialized_at ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))));
+
+ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
+    (MODIFY COLUMN `trace_id` String CODEC(ZSTD(1)));
+
+ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))));
+
+ALTER TABLE attributions_by_cost_usd ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))));
+
+ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
+    (MODIFY COLUMN `trace_id` String CODEC(ZSTD(1)));
+
+ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))));
+
+ALTER TABLE attributions_by_energy_wh ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))));
+
+ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
+    (MODIFY COLUMN `trace_id` String CODEC(ZSTD(1)));
+
+ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))));
+
+ALTER TABLE attributions_by_carbon_gco2e ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))));
+
+ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
+    (MODIFY COLUMN `trace_id` String CODEC(ZSTD(1)));
+
+ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))));
+
+ALTER TABLE attributions_by_confidence ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))));
+
+ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
+    (MODIFY COLUMN `trace_id` String CODEC(ZSTD(1)));
+
+ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))));
+
+ALTER TABLE attributions_by_provider ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))));
+
+ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
+    (MODIFY COLUMN `trace_id` String CODEC(ZSTD(1)));
+
+ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))));
+
+ALTER TABLE attributions_by_served_model ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))));
+
+ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
+    (MODIFY COLUMN `trace_id` String CODEC(ZSTD(1)));
+
+ALTER TABLE attributions_by_service_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))));
+
+ALTER TABLE attributions_by_service ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))));
+
+ALTER TABLE attributions_by_service_local ON CLUSTER attribution
+    (MODIFY COLUMN `trace_id` String CODEC(ZSTD(1)));
+
+ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))));
+
+ALTER TABLE attributions_by_owner ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))));
+
+ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
+    (MODIFY COLUMN `trace_id` String CODEC(ZSTD(1)));
+
+ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))));
+
+ALTER TABLE attributions_by_labels ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `shown_labels` LowCardinality(String) MATERIALIZED toJSONString(tuple(toString(pathway_category), toString(output_state), toString(stage_origin), toString(confidence_band), toString(evidence_basis), toString(model_version), toString(degradation_state), toString(freshness), toString(export_eligibility), toString(contested), toString(cost_basis), toString(cost_bound), toString(usage_basis), toString(outcome), toString(energy_basis), toString(carbon_basis))));
+
+ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
+    (MODIFY COLUMN `trace_id` String CODEC(ZSTD(1)));
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (MATERIALIZE COLUMN shown_fields);
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (MATERIALIZE COLUMN explained_fields);

@@ -4,29 +4,7 @@ import { FIELDS, type FieldKind, memberOf, type RecordField } from '../../../../
 import { RowBinaryWriter } from '../../../../internal/store/row-binary.js'
 import { RowBinaryReader } from '../../../../internal/store/row-binary-reader.js'
 import { CODECS, readerOf, writerOf } from '../../../../internal/store/tables/field-codec.js'
-
-const texts = fc.string({ unit: 'binary' })
-const amounts = fc.bigInt({ min: 0n, max: 10n ** 38n - 1n })
-const VALUES: Readonly<Record<FieldKind, fc.Arbitrary<unknown>>> = {
-  label: texts,
-  text: texts,
-  uuid: fc.uuid(),
-  bytes16: fc.uint8Array({ minLength: 16, maxLength: 16 }),
-  instant: fc.nat(4_102_444_800_000),
-  usd: amounts,
-  wh: amounts,
-  gco2e: amounts,
-  optionalUsd: fc.option(amounts, { nil: undefined }),
-  confidence: fc.nat(9_500),
-  count: fc.option(fc.maxSafeNat(), { nil: undefined }),
-  flag: fc.boolean(),
-  // A map without entries is read as undefined.
-  tags: fc.option(fc.dictionary(texts, texts, { minKeys: 1 }), { nil: undefined }),
-  pairs: fc.array(texts, { maxLength: 9 }),
-  uint16: fc.nat(2 ** 16 - 1),
-  uint32: fc.nat(2 ** 32 - 1),
-  uint64: fc.maxSafeNat(),
-}
+import { rows, VALUES } from '../../../support/drawn-rows.js'
 
 function decodedRow(fields: readonly RecordField[], row: object): object {
   const writer = new RowBinaryWriter(16)
@@ -50,8 +28,6 @@ describe('the RowBinary codec of a record', () => {
   })
 
   test('reads a whole row as it was written, its members in the order of the columns', () => {
-    const rows = fc.record(Object.fromEntries(FIELDS.map((field) => [memberOf(field), VALUES[field.kind]])))
-
     fc.assert(
       fc.property(rows, (row) => {
         const read = decodedRow(FIELDS, row)

@@ -1,6 +1,7 @@
 import type { ClickHouseClient, QueryParams } from '@clickhouse/client'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BY_COLUMNS } from '../../../../../bench/query/by-columns.js'
 import { closeRecords, generateRecords, LAST_AT_MS } from '../../../../../bench/query/generate.js'
 import { foldCase, foldCaseSql } from '../../../../../internal/filters/contains.js'
 import {
@@ -13,11 +14,7 @@ import {
 } from '../../../../../internal/filters/filter-fields.js'
 import { type Condition, parseFilters, type Sort } from '../../../../../internal/filters/parse.js'
 import { formatId } from '../../../../../internal/ids/ids.js'
-import {
-  namedRecord,
-  RECORD,
-  type StoredAttribution,
-} from '../../../../../internal/store/queries/records/attributions.js'
+import type { StoredAttribution } from '../../../../../internal/store/queries/records/attributions.js'
 import { listRecords } from '../../../../../internal/store/queries/records/list-records.js'
 import type { After } from '../../../../../internal/store/queries/records/reading-plan.js'
 import { keyOf } from '../../../../../internal/store/queries/records/record-order.js'
@@ -76,11 +73,11 @@ const UNLISTED = ['operation_id', 'ingestion_layer', 'service_tier', 'region', '
 
 async function allAsOf(snapshotMs: number): Promise<StoredAttribution[]> {
   const result = await store.client.query({
-    query: `SELECT ${RECORD}, ${UNLISTED} FROM attributions WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT}`,
+    query: `SELECT ${BY_COLUMNS.select}, ${UNLISTED} FROM attributions WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT}`,
     query_params: snapshotParams(TENANT, snapshotMs),
     format: 'JSONEachRow',
   })
-  return (await result.json<StoredAttribution & { id_hex: string }>()).map(namedRecord)
+  return (await result.json<Record<string, string>>()).map(BY_COLUMNS.rowOf)
 }
 
 interface Tagged {
