@@ -107,6 +107,7 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     version: 7,
     name: 'packed fields of records',
+    // Merges store them. Until then the engine packs the fields of a stored record when it is read.
     statements: [
       ...[SHOWN_FIELDS, EXPLAINED_FIELDS].map(
         ({ declaration }) => `ALTER TABLE attributions ADD COLUMN IF NOT EXISTS ${declaration}`,
@@ -116,8 +117,6 @@ export const MIGRATIONS: readonly Migration[] = [
         // Of parts to come.
         `ALTER TABLE ${table} MODIFY COLUMN trace_id String CODEC(ZSTD(1))`,
       ]),
-      // In the background; until then the engine packs the fields of a stored record when it is read.
-      ...[SHOWN_FIELDS, EXPLAINED_FIELDS].map(({ name }) => `ALTER TABLE attributions MATERIALIZE COLUMN ${name}`),
     ],
   },
 ]

@@ -1554,9 +1554,3 @@ ALTER TABLE attributions_by_labels ON CLUSTER attribution
 
 ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
     (MODIFY COLUMN `trace_id` String CODEC(ZSTD(1)));
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (MATERIALIZE COLUMN shown_fields);
-
-ALTER TABLE attributions_local ON CLUSTER attribution
-    (MATERIALIZE COLUMN explained_fields);
