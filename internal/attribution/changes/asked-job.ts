@@ -6,7 +6,8 @@ import { invalid } from '../../http/mutations/read-body.js'
 import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
 import type { ResourceDeps } from '../../http/resource/resource.js'
 import type { Problem } from '../../problems/problem-catalogue.js'
-import { parseInstant } from '../../units/instant.js'
+import { formatInstant, parseInstant } from '../../units/instant.js'
+import { costOf, mostCostlyFirst } from './moves.js'
 import { type JobDeps, type newJob, type ReattributionJob, startJob, untilEnded } from './reattribution-job.js'
 
 /** Jobs over records of the past that a person asks for by the API, as a dry run or to make the change. */
@@ -61,6 +62,25 @@ export async function runAskedJob<Shown extends { readonly from: string; readonl
     changes: { after: { from, to, dry_run: task.dry_run === true } },
   }
 }
+
+/** What every such job shows. */
+export const shownJobFields = (job: ReattributionJob) => ({
+  id: job.id,
+  status: job.status,
+  dry_run: job.dry_run === true,
+  from: formatInstant(job.from_ms),
+  to: formatInstant(job.to_ms),
+  seen: job.seen,
+  records: job.changed,
+  created_at: job.created_at,
+})
+
+/** What one shows in addition that gives records another service and owner. */
+export const shownMoves = ({ unnamed, moves = [] }: ReattributionJob) => ({
+  cost_usd: costOf(moves),
+  unnamed,
+  moves: mostCostlyFirst(moves),
+})
 
 /** @param isOfKind whether a job is one that this address shows */
 export async function replyAskedJob(

@@ -1,5 +1,5 @@
 import type { AttributionRow } from '../../store/tables/attributions.js'
-import { formatQuantity, parseSum, plus } from '../../units/quantity.js'
+import { formatQuantity, parseSum, plus, sum } from '../../units/quantity.js'
 import type { ResolutionEvidence } from '../stages/a/evidence.js'
 
 /**
@@ -56,6 +56,9 @@ export function plusMoves(one: readonly Move[], other: readonly Move[]): readonl
   }
   return [...sums.values()]
 }
+
+export const costOf = (moves: readonly Move[]): string =>
+  formatQuantity(sum(moves.map(({ cost_usd }) => parseSum<'USD'>(cost_usd))))
 
 /** As jobs by service and owner show them. */
 export const mostCostlyFirst = (moves: readonly Move[]) =>

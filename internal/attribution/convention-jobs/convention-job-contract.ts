@@ -1,26 +1,26 @@
 import { z } from 'zod'
-import { json, type Operation } from '../../http/contract/operation.js'
-import { count, decimalText, exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js'
-import { instant } from '../../text/plain-text.js'
+import type { Operation } from '../../http/contract/operation.js'
+import { count, decimalText, exampleId, idInPath } from '../../text/answer-fields.js'
 import { conventionFields } from '../../valuation/conventions/convention.js'
 import { CONVENTIONS_PATH, EXAMPLE_CONVENTION } from '../../valuation/conventions/convention-contract.js'
+import {
+  DAYS_DEFAULT,
+  daysField,
+  EXAMPLE_JOB,
+  jobFields,
+  jobReplies,
+  periodFields,
+} from '../changes/asked-job-contract.js'
 
 /** The contract of what a usage convention would change in records of the past, and of changing them. */
 
 export const DRY_RUN_PATH = `${CONVENTIONS_PATH}/dry-run`
 export const APPLY_PATH = `${CONVENTIONS_PATH}/apply`
 export const JOBS_PATH = `${CONVENTIONS_PATH}/jobs`
-const DAYS_MAX = 92
-export const DAYS_DEFAULT = 30
 
 export const dryRunBody = z
   .strictObject({
-    days: z
-      .int()
-      .min(1)
-      .max(DAYS_MAX)
-      .nullish()
-      .meta({ description: `Calls of the last so many days. Default: ${DAYS_DEFAULT}.` }),
+    days: daysField,
     convention: conventionFields.nullish().meta({ description: 'The convention as it would be added.' }),
     replaces: z
       .string()
@@ -37,52 +37,25 @@ export const dryRunBody = z
   })
   .meta({ id: 'UsageConventionDryRun' })
 export type DryRunBody = z.infer<typeof dryRunBody>
-export const EXAMPLE_DRY_RUN: DryRunBody = { days: 30, convention: EXAMPLE_CONVENTION }
+export const EXAMPLE_DRY_RUN: DryRunBody = { days: DAYS_DEFAULT, convention: EXAMPLE_CONVENTION }
 
-export const applyBody = z
-  .strictObject({
-    from: instant().meta({ description: 'Calls made at or after this time.' }),
-    to: instant().nullish().meta({ description: 'Calls made before this time. Default: now.' }),
-  })
-  .meta({ id: 'UsageConventionApplication' })
+export const applyBody = z.strictObject(periodFields).meta({ id: 'UsageConventionApplication' })
 export type ApplyBody = z.infer<typeof applyBody>
 export const EXAMPLE_APPLY: ApplyBody = { from: '2026-11-01T00:00:00Z' }
 
 const job = z
   .object({
-    id: idOf('rea'),
-    status: z.enum(['running', 'done', 'cancelled']),
-    dry_run: z.boolean(),
-    from: timeText(),
-    to: timeText(),
+    ...jobFields,
     seen: count().meta({ description: 'Records looked at so far, of all in the period that people have not decided.' }),
     records: count().meta({ description: 'Of these, records that are read in another way.' }),
     cost_usd: decimalText().meta({ description: 'By how much their cost changes.' }),
     ambiguous: count().meta({ description: 'Records that remain ambiguous.' }),
-    created_at: timeText(),
   })
   .meta({ id: 'UsageConventionJob' })
 export type ShownJob = z.infer<typeof job>
 
-const EXAMPLE: ShownJob = {
-  id: exampleId('rea'),
-  status: 'done',
-  dry_run: true,
-  from: '2026-10-22T09:30:00.000Z',
-  to: '2026-11-21T09:30:00.000Z',
-  seen: 48_211,
-  records: 1_204,
-  cost_usd: '18.42',
-  ambiguous: 0,
-  created_at: '2026-11-21T09:30:00.000Z',
-}
-
 const TAG = 'Usage conventions'
-const state = (description: string, example: ShownJob) => ({ description, contents: json(job, example) })
-const replies = (done: string, dryRun: boolean) => ({
-  200: state(done, { ...EXAMPLE, dry_run: dryRun }),
-  202: state('The job still runs; `GET` shows how far it is.', { ...EXAMPLE, dry_run: dryRun, status: 'running' }),
-})
+const replies = jobReplies<ShownJob>(job, { ...EXAMPLE_JOB, ambiguous: 0 })
 
 export const DRY_RUN: Operation = {
   id: 'dryRunUsageConvention',
@@ -92,7 +65,7 @@ export const DRY_RUN: Operation = {
     'Nothing changes, and nothing is saved. Records of the period whose counts can be read in two ways are valued ' +
     'with the convention in place. Overridden and disputed records stay as they are.',
   problems: ['NOT_FOUND', 'RESIDENCY_BLOCKED', 'TENANT_MISMATCH'],
-  replies: replies('What would change.', true),
+  replies: replies.started('What would change.', { dry_run: true }),
 }
 
 export const APPLY: Operation = {
@@ -103,7 +76,7 @@ export const APPLY: Operation = {
     'A job values the records of the period again whose counts can be read in two ways. Those that are then read in ' +
     'another way get a new version. Overridden and disputed records stay as they are.',
   problems: ['RESIDENCY_BLOCKED', 'TENANT_MISMATCH'],
-  replies: replies('What has changed.', false),
+  replies: replies.started('What has changed.', { dry_run: false }),
 }
 
 export const GET_JOB: Operation = {
@@ -112,5 +85,5 @@ export const GET_JOB: Operation = {
   summary: 'Get the status of a dry run, or of applying usage conventions',
   parameters: { id: idInPath('rea', 'Id of the job.') },
   problems: ['NOT_FOUND', 'RESIDENCY_BLOCKED', 'TENANT_MISMATCH'],
-  replies: { 200: state('The job.', EXAMPLE) },
+  replies: replies.job,
 }

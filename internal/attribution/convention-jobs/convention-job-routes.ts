@@ -4,7 +4,6 @@ import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
 import type { ResourceDeps } from '../../http/resource/resource.js'
 import type { Route } from '../../http/route.js'
 import type { Problem } from '../../problems/problem-catalogue.js'
-import { formatInstant } from '../../units/instant.js'
 import { type StoredConvention, storedConvention } from '../../valuation/conventions/convention.js'
 import type { ConventionDraft } from '../../valuation/conventions/watched-conventions.js'
 import {
@@ -13,8 +12,10 @@ import {
   lastDays,
   replyAskedJob,
   runAskedJob,
+  shownJobFields,
   statedPeriod,
 } from '../changes/asked-job.js'
+import { DAYS_DEFAULT } from '../changes/asked-job-contract.js'
 import type { ReattributionJob } from '../changes/reattribution-job.js'
 import { NO_TALLY } from '../changes/revalue.js'
 import {
@@ -22,7 +23,6 @@ import {
   APPLY_PATH,
   type ApplyBody,
   applyBody,
-  DAYS_DEFAULT,
   DRY_RUN,
   DRY_RUN_PATH,
   type DryRunBody,
@@ -110,17 +110,7 @@ const run = (
   return runAskedJob(request, period, { valued: 'usage', conventions, ...(draft && { dry_run: true }) }, shownJob, deps)
 }
 
-function shownJob({ tally = NO_TALLY, ...job }: ReattributionJob): ShownJob {
-  return {
-    id: job.id,
-    status: job.status,
-    dry_run: job.dry_run === true,
-    from: formatInstant(job.from_ms),
-    to: formatInstant(job.to_ms),
-    seen: job.seen,
-    records: job.changed,
-    cost_usd: tally.cost_usd,
-    ambiguous: tally.left,
-    created_at: job.created_at,
-  }
+function shownJob(job: ReattributionJob): ShownJob {
+  const { cost_usd, left } = job.tally ?? NO_TALLY
+  return { ...shownJobFields(job), cost_usd, ambiguous: left }
 }

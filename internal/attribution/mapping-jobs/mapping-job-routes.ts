@@ -8,24 +8,23 @@ import type { ResourceDeps } from '../../http/resource/resource.js'
 import type { Route } from '../../http/route.js'
 import { idOfName } from '../../ids/ids.js'
 import type { Problem } from '../../problems/problem-catalogue.js'
-import { formatInstant } from '../../units/instant.js'
-import { formatQuantity, parseSum, sum } from '../../units/quantity.js'
 import {
   type AskedJobDeps,
   type JobPeriod,
   lastDays,
   replyAskedJob,
   runAskedJob,
+  shownJobFields,
+  shownMoves,
   statedPeriod,
 } from '../changes/asked-job.js'
-import { mostCostlyFirst } from '../changes/moves.js'
+import { DAYS_DEFAULT } from '../changes/asked-job-contract.js'
 import type { ReattributionJob } from '../changes/reattribution-job.js'
 import {
   APPLY,
   APPLY_PATH,
   type ApplyBody,
   applyBody,
-  DAYS_DEFAULT,
   DRY_RUN,
   DRY_RUN_PATH,
   type DryRunBody,
@@ -124,21 +123,8 @@ async function run(
   return { ...reply, changes: { after: { rule: asked.rule ?? null, ...reply.changes.after } } }
 }
 
-function shownJob(job: ReattributionJob): ShownJob {
-  const { id, status, dry_run, mapping, from_ms, to_ms, seen, changed, unnamed, moves = [], created_at } = job
-  const costs = moves.map(({ cost_usd }) => parseSum<'USD'>(cost_usd))
-  return {
-    id,
-    status,
-    dry_run: dry_run === true,
-    rule: mapping?.rule ?? null,
-    from: formatInstant(from_ms),
-    to: formatInstant(to_ms),
-    seen,
-    records: changed,
-    cost_usd: formatQuantity(sum(costs)),
-    unnamed,
-    moves: mostCostlyFirst(moves),
-    created_at,
-  }
-}
+const shownJob = (job: ReattributionJob): ShownJob => ({
+  ...shownJobFields(job),
+  rule: job.mapping?.rule ?? null,
+  ...shownMoves(job),
+})

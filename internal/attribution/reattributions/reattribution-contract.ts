@@ -1,8 +1,16 @@
 import { z } from 'zod'
 import { principalFields, serviceFields } from '../../directory/entries.js'
 import { json, type Operation } from '../../http/contract/operation.js'
-import { count, decimalText, exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js'
-import { instant } from '../../text/plain-text.js'
+import { count, decimalText, exampleId, idInPath, timeText } from '../../text/answer-fields.js'
+import {
+  EXAMPLE_JOB,
+  exampleMoves,
+  jobFields,
+  jobReplies,
+  moveFields,
+  periodFields,
+  sumFields,
+} from '../changes/asked-job-contract.js'
 import { poolFields } from '../pools/pool.js'
 
 /** The contract of changes of entries that also move calls of the past, of trying them, and of undoing them. */
@@ -16,8 +24,7 @@ export const RECENT_DAYS = 30
 
 export const answerBody = z
   .strictObject({
-    from: instant().meta({ description: 'Calls made at or after this time.' }),
-    to: instant().nullish().meta({ description: 'Calls made before this time. Default: now.' }),
+    ...periodFields,
     service: serviceFields.nullish(),
     principal: principalFields.nullish(),
     pool: poolFields.nullish(),
@@ -38,12 +45,7 @@ export const EXAMPLE_ANSWER: AnswerBody = {
   service: { name: 'search', owner: 'team-search' },
 }
 
-export const periodBody = z
-  .strictObject({
-    from: instant().meta({ description: 'Calls made at or after this time.' }),
-    to: instant().nullish().meta({ description: 'Calls made before this time. Default: now.' }),
-  })
-  .meta({ id: 'PricesApplication' })
+export const periodBody = z.strictObject(periodFields).meta({ id: 'PricesApplication' })
 export type PeriodBody = z.infer<typeof periodBody>
 export const EXAMPLE_PERIOD: PeriodBody = { from: '2026-11-01T00:00:00Z' }
 
@@ -61,43 +63,9 @@ const entry = z
   .nullable()
   .meta({ description: 'The entry, or the override, without what is not set; null: there was none, or is none.' })
 
-const sum = { records: count(), cost_usd: decimalText() }
-const figures = {
-  seen: count().meta({ description: 'Records looked at so far.' }),
-  ...sum,
-  unnamed: count().meta({
-    description: 'Records that stay as they are, because the name of their identity is not stored.',
-  }),
-}
+const seen = count().meta({ description: 'Records looked at so far.' })
 
-const moves = z
-  .array(
-    z.object({
-      from_service: z.string(),
-      from_owner: z.string(),
-      to_service: z.string(),
-      to_owner: z.string(),
-      ...sum,
-    }),
-  )
-  .meta({
-    description:
-      'The changed records by service and owner before and after, the most costly first; at most 1,000, the others ' +
-      'in one. A person who owns her own calls is `(the caller)`.',
-  })
-
-const job = z
-  .object({
-    id: idOf('rea'),
-    status: z.enum(['running', 'done', 'cancelled']),
-    dry_run: z.boolean(),
-    from: timeText(),
-    to: timeText(),
-    ...figures,
-    moves,
-    created_at: timeText(),
-  })
-  .meta({ id: 'Reattribution' })
+const job = z.object({ ...jobFields, seen, ...moveFields }).meta({ id: 'Reattribution' })
 export type ShownReattribution = z.infer<typeof job>
 
 const recent = z
@@ -111,46 +79,26 @@ const recent = z
     created_at: timeText(),
     status: z.enum(['running', 'done', 'cancelled', 'undone']),
     can_undo: z.boolean(),
-    seen: figures.seen,
-    records: sum.records,
+    seen,
+    records: sumFields.records,
     cost_usd: decimalText().nullable().meta({ description: 'Null where only the number of records is known.' }),
   })
   .meta({ id: 'RecentAnswer' })
 export type RecentAnswer = z.infer<typeof recent>
 
-const EXAMPLE: ShownReattribution = {
-  id: exampleId('rea'),
-  status: 'done',
-  dry_run: false,
-  from: '2026-11-01T00:00:00.000Z',
-  to: '2026-11-21T09:30:00.000Z',
-  seen: 48_211,
-  records: 1_204,
-  cost_usd: '18.42',
-  unnamed: 0,
-  moves: [
-    {
-      from_service: 'search',
-      from_owner: 'unassigned',
-      to_service: 'search',
-      to_owner: 'team-search',
-      records: 1_204,
-      cost_usd: '18.42',
-    },
-  ],
-  created_at: '2026-11-21T09:30:00.000Z',
-}
+const MOVES = exampleMoves({
+  from_service: 'search',
+  from_owner: 'unassigned',
+  to_service: 'search',
+  to_owner: 'team-search',
+})
 
 const TAG = 'Attribution'
-const state = (description: string, example: ShownReattribution) => ({ description, contents: json(job, example) })
-const replies = (done: string, dryRun: boolean) => ({
-  200: state(done, { ...EXAMPLE, dry_run: dryRun }),
-  202: state('The job still runs; `GET` shows how far it is.', {
-    ...EXAMPLE,
-    dry_run: dryRun,
-    status: 'running',
-    seen: 10_000,
-  }),
+const replies = jobReplies<ShownReattribution>(job, {
+  ...EXAMPLE_JOB,
+  dry_run: false,
+  from: '2026-11-01T00:00:00.000Z',
+  ...MOVES,
 })
 const problems = ['CONFLICT', 'NOT_FOUND', 'RESIDENCY_BLOCKED', 'TENANT_MISMATCH'] as const
 
@@ -162,7 +110,7 @@ export const DRY_RUN: Operation = {
     'Nothing changes, and nothing is saved. Records of the period are attributed again with the entry, without it, and ' +
     'as it was; those that come out differently are counted. Overridden and disputed records stay as they are.',
   problems: [...problems],
-  replies: replies('What would move.', true),
+  replies: replies.started('What would move.', { dry_run: true }),
 }
 
 export const REATTRIBUTE: Operation = {
@@ -174,7 +122,7 @@ export const REATTRIBUTE: Operation = {
     'change moves get a new version, at the same cost. Without an entry, all that come out differently do: after an ' +
     'import, SCIM, or a training; that cannot be undone. Overridden and disputed records stay as they are.',
   problems: [...problems],
-  replies: replies('What has moved.', false),
+  replies: replies.started('What has moved.', { dry_run: false }),
 }
 
 export const PRICE_UNPRICED: Operation = {
@@ -186,14 +134,7 @@ export const PRICE_UNPRICED: Operation = {
     'book and energy tables say for the time of the call. Existing values stay; this cannot be undone. The price of a ' +
     'model must be in force at the time of the calls (`valid_from`). `cost_usd` of the job is what is added.',
   problems: ['RESIDENCY_BLOCKED', 'TENANT_MISMATCH'],
-  replies: {
-    200: state('What has been priced.', { ...EXAMPLE, moves: [] }),
-    202: state('The job still runs; `GET /api/v1/reattributions/{id}` shows how far it is.', {
-      ...EXAMPLE,
-      status: 'running',
-      moves: [],
-    }),
-  },
+  replies: replies.started('What has been priced.', { dry_run: false, moves: [] }, ' /api/v1/reattributions/{id}'),
 }
 
 const parameters = { id: idInPath('rea', 'id of the job.') }
@@ -204,7 +145,7 @@ export const GET_REATTRIBUTION: Operation = {
   summary: 'Get the status of a re-attribution, or of its dry run',
   parameters,
   problems: ['NOT_FOUND', 'RESIDENCY_BLOCKED', 'TENANT_MISMATCH'],
-  replies: { 200: state('The job.', EXAMPLE) },
+  replies: replies.job,
 }
 
 export const UNDO: Operation = {
@@ -216,7 +157,7 @@ export const UNDO: Operation = {
     '409 if the entry has changed since, or did not change, the job is still running, or it was undone already.',
   parameters,
   problems: [...problems],
-  replies: replies('What has moved back.', false),
+  replies: replies.started('What has moved back.', { dry_run: false }),
 }
 
 export const LIST_RECENT: Operation = {

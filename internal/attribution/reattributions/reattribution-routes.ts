@@ -14,11 +14,16 @@ import type { Route } from '../../http/route.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import type { AuditLogRow } from '../../store/tables/audit-log.js'
 import { readQuery } from '../../text/query-string.js'
-import { formatInstant } from '../../units/instant.js'
 import type { StoredOverride } from '../../valuation/prices/override.js'
 import type { Answer } from '../changes/answer.js'
-import { type AskedJobDeps, replyAskedJob, runAskedJob, statedPeriod } from '../changes/asked-job.js'
-import { mostCostlyFirst } from '../changes/moves.js'
+import {
+  type AskedJobDeps,
+  replyAskedJob,
+  runAskedJob,
+  shownJobFields,
+  shownMoves,
+  statedPeriod,
+} from '../changes/asked-job.js'
 import { newJob, type ReattributionJob, untilEnded } from '../changes/reattribution-job.js'
 import { type EntriesDeps, namedOf, recordsOf, revisionOf, type Wanted, wantedOf } from './entries.js'
 import {
@@ -41,7 +46,7 @@ import {
   type ShownReattribution,
   UNDO,
 } from './reattribution-contract.js'
-import { costOf, isChange, recentAnswers } from './recent.js'
+import { isChange, recentAnswers } from './recent.js'
 
 export interface ReattributionRoutesDeps extends AskedJobDeps, EntriesDeps, Pick<ResourceDeps, 'mutate'> {
   readonly jobs: Pick<Records<ReattributionJob>, 'createOnce' | 'read' | 'change'>
@@ -268,18 +273,6 @@ async function listRecent(exchange: Exchange, { tenantId }: Caller, deps: Reattr
 }
 
 function shownJob(job: ReattributionJob): ShownReattribution {
-  const { id, status, dry_run, from_ms, to_ms, seen, changed, unnamed, moves = [], tally, created_at } = job
-  return {
-    id,
-    status,
-    dry_run: dry_run === true,
-    from: formatInstant(from_ms),
-    to: formatInstant(to_ms),
-    seen,
-    records: changed,
-    cost_usd: tally?.cost_usd ?? costOf(moves),
-    unnamed,
-    moves: mostCostlyFirst(moves),
-    created_at,
-  }
+  const shown = { ...shownJobFields(job), ...shownMoves(job) }
+  return job.tally === undefined ? shown : { ...shown, cost_usd: job.tally.cost_usd }
 }

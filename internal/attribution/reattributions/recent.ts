@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { AuditLogRow } from '../../store/tables/audit-log.js'
 import { formatInstant } from '../../units/instant.js'
-import { formatQuantity, parseSum, sum } from '../../units/quantity.js'
 import type { Answer } from '../changes/answer.js'
+import { costOf } from '../changes/moves.js'
 import type { ReattributionJob } from '../changes/reattribution-job.js'
 import type { RecentAnswer } from './reattribution-contract.js'
 
@@ -94,9 +94,6 @@ function figuresOf({ seen, changed, moves, tally, override }: ReattributionJob) 
   const cost = moves === undefined ? (tally?.cost_usd ?? override?.cost_usd ?? null) : costOf(moves)
   return { seen, records: changed, cost_usd: cost }
 }
-
-export const costOf = (moves: NonNullable<ReattributionJob['moves']>): string =>
-  formatQuantity(sum(moves.map(({ cost_usd }) => parseSum<'USD'>(cost_usd))))
 
 function withoutEmpty(members: Readonly<Record<string, unknown>> | null): Record<string, unknown> | null {
   const { reattribution: _, ...rest } = members ?? {}
