@@ -1,21 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createCursorCodec } from '../../../internal/http/resource/pages.js'
-import { type OpenReports, openReports } from '../../../internal/reports/open-reports.js'
-import { BOOK } from '../../support/generated-company.js'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { beforeAll, expect, test } from 'vitest'
 import { TENANT } from '../../support/scope-keys.js'
-import { serveRoutes } from '../../support/serve-routes.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
+import { serveReports } from '../../support/serve-reports.js'
 
 /** What an allocated report says of the dollars that are still with pools. */
 
 const WITHOUT_WEIGHTS = 'tnt_two'
 const NOW_MS = Date.UTC(2026, 9, 20)
 
-let store: RunningStore
-let reports: OpenReports
+let client: ClickHouseClient
 let url: string
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  ;({ client, url } = await serveReports(NOW_MS))
   const call = (id: string, tenant: string, cost: string, pooled: boolean) => ({
     tenant_id: tenant,
     id: id.padStart(16, '0'),
@@ -26,12 +22,12 @@ beforeAll(async () => {
     stage_origin: pooled ? 'stage_c' : 'stage_a',
     cost_usd: cost,
   })
-  await store.client.insert({
+  await client.insert({
     table: 'attributions',
     values: [call('1', WITHOUT_WEIGHTS, '5', true), call('2', TENANT, '4', true), call('3', TENANT, '3', false)],
     format: 'JSONEachRow',
   })
-  await store.client.insert({
+  await client.insert({
     table: 'allocation_weights',
     values: [
       {
@@ -46,23 +42,6 @@ beforeAll(async () => {
     ],
     format: 'JSONEachRow',
   })
-  reports = openReports({
-    storeConnection: store.connection,
-    prices: { bookAt: () => BOOK, pricesOf: () => undefined },
-    notPeople: () => [],
-    dimensionsOf: () => [],
-    credentialNames: () => new Map(),
-    cohortMin: () => 5,
-    costObjectsOf: () => undefined,
-    watermark: { latest: async () => NOW_MS },
-    cursors: createCursorCodec(new Uint8Array(32)),
-    clock: () => NOW_MS,
-  })
-  url = (await serveRoutes(reports.routes)).url
-})
-afterAll(async () => {
-  await reports.close()
-  await stopStore(store)
 })
 
 async function ask(tenant: string) {

@@ -1,12 +1,9 @@
+import type { ClickHouseClient } from '@clickhouse/client'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createCursorCodec } from '../../../internal/http/resource/pages.js'
-import { type OpenReports, openReports } from '../../../internal/reports/open-reports.js'
+import { beforeAll, expect, test } from 'vitest'
 import { parseSum } from '../../../internal/units/quantity.js'
-import { BOOK } from '../../support/generated-company.js'
 import { TENANT } from '../../support/scope-keys.js'
-import { serveRoutes } from '../../support/serve-routes.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
+import { serveReports } from '../../support/serve-reports.js'
 
 const NOW_MS = Date.UTC(2026, 11, 2)
 const MONTHS = ['2026-10', '2026-11'] as const
@@ -22,34 +19,16 @@ interface Call {
   readonly isUnpriced?: boolean
 }
 
-let store: RunningStore
-let reports: OpenReports
+let client: ClickHouseClient
 let url: string
 
 beforeAll(async () => {
-  store = await launchMigratedStore()
-  reports = openReports({
-    storeConnection: store.connection,
-    prices: { bookAt: () => BOOK, pricesOf: () => undefined },
-    notPeople: () => [],
-    dimensionsOf: () => [],
-    credentialNames: () => new Map(),
-    cohortMin: () => 5,
-    costObjectsOf: () => undefined,
-    watermark: { latest: async () => NOW_MS },
-    cursors: createCursorCodec(new Uint8Array(32)),
-    clock: () => NOW_MS,
-  })
-  url = (await serveRoutes(reports.routes)).url
-})
-afterAll(async () => {
-  await reports.close()
-  await stopStore(store)
+  ;({ client, url } = await serveReports(NOW_MS))
 })
 
 let calls = 0
 const insert = (tenant: string, all: readonly Call[]) =>
-  store.client.insert({
+  client.insert({
     table: 'attributions',
     values: all.map(({ month, service, model, person, usd, tokens, isUnpriced = false }) => ({
       tenant_id: tenant,

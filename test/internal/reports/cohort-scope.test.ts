@@ -1,10 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createCursorCodec } from '../../../internal/http/resource/pages.js'
-import { type OpenReports, openReports } from '../../../internal/reports/open-reports.js'
-import { BOOK } from '../../support/generated-company.js'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { beforeAll, expect, test } from 'vitest'
 import { TENANT } from '../../support/scope-keys.js'
-import { serveRoutes } from '../../support/serve-routes.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
+import { serveReports } from '../../support/serve-reports.js'
 
 /** A tenant that lets its directory's services and teams be named, however few people they have. */
 
@@ -18,11 +15,15 @@ const CALLS = [
   ['chat', 'team-chat', 7],
 ] as const
 
-let store: RunningStore
-let reports: OpenReports
+let client: ClickHouseClient
 let url: string
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  ;({ client, url } = await serveReports(NOW_MS, {
+    costObjectsOf: () => ({
+      services: ['search', 'tiny', 'notes', 'chat'],
+      owners: ['team-search', 'team-tiny', 'team-chat'],
+    }),
+  }))
   const values = CALLS.flatMap(([service, owner, people]) =>
     Array.from({ length: people }, (_, i) => ({
       ...{ tenant_id: TENANT, service, owner, cost_usd: '1', stage_origin: 'stage_a' },
@@ -32,27 +33,7 @@ beforeAll(async () => {
       identity_hash: `${i}-${service}`.padEnd(16, 'x').slice(0, 16),
     })),
   )
-  await store.client.insert({ table: 'attributions', values, format: 'JSONEachRow' })
-  reports = openReports({
-    storeConnection: store.connection,
-    prices: { bookAt: () => BOOK, pricesOf: () => undefined },
-    notPeople: () => [],
-    dimensionsOf: () => [],
-    credentialNames: () => new Map(),
-    cohortMin: () => 5,
-    costObjectsOf: () => ({
-      services: ['search', 'tiny', 'notes', 'chat'],
-      owners: ['team-search', 'team-tiny', 'team-chat'],
-    }),
-    watermark: { latest: async () => NOW_MS },
-    cursors: createCursorCodec(new Uint8Array(32)),
-    clock: () => NOW_MS,
-  })
-  url = (await serveRoutes(reports.routes)).url
-})
-afterAll(async () => {
-  await reports.close()
-  await stopStore(store)
+  await client.insert({ table: 'attributions', values, format: 'JSONEachRow' })
 })
 
 async function ask(query: string, report = 'usage') {

@@ -1,13 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { byCredentialId } from '../../../internal/filters/credentials.js'
 import { readFilteredQuery } from '../../../internal/filters/parse.js'
 import { DIMENSION_NAMES, type DimensionName } from '../../../internal/filters/report-dimensions.js'
-import { createCursorCodec } from '../../../internal/http/resource/pages.js'
-import { openReports } from '../../../internal/reports/open-reports.js'
 import { listRecords } from '../../../internal/store/queries/records/list-records.js'
 import { settle } from '../../../internal/store/settling.js'
 import {
-  BOOK,
   type Call,
   CREDENTIALS,
   companyCalls,
@@ -19,38 +17,18 @@ import {
   usdText,
 } from '../../support/generated-company.js'
 import { TENANT } from '../../support/scope-keys.js'
-import { serveRoutes } from '../../support/serve-routes.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
+import { serveReports } from '../../support/serve-reports.js'
 
 /** Questions about a month of 500 people and 40 services: one request each, against what the calls themselves say. */
 
 const NOW_MS = Date.UTC(2026, 10, 2)
 const CALLS = companyCalls(6_000, 11)
 
-let store: RunningStore
+let client: ClickHouseClient
 let url: string
-let close: () => Promise<void>
 beforeAll(async () => {
-  store = await launchMigratedStore()
-  await store.client.insert({ table: 'attributions', values: storedRows(CALLS, TENANT), format: 'JSONEachRow' })
-  const reports = openReports({
-    storeConnection: store.connection,
-    prices: { bookAt: () => BOOK, pricesOf: () => undefined },
-    notPeople: () => [],
-    dimensionsOf: () => [],
-    credentialNames: () => CREDENTIALS,
-    cohortMin: () => 5,
-    costObjectsOf: () => undefined,
-    watermark: { latest: async () => NOW_MS },
-    cursors: createCursorCodec(new Uint8Array(32)),
-    clock: () => NOW_MS,
-  })
-  close = reports.close
-  url = (await serveRoutes(reports.routes)).url
-})
-afterAll(async () => {
-  await close()
-  await stopStore(store)
+  ;({ client, url } = await serveReports(NOW_MS, { credentialNames: () => CREDENTIALS }))
+  await client.insert({ table: 'attributions', values: storedRows(CALLS, TENANT), format: 'JSONEachRow' })
 })
 
 type Row = Readonly<Record<string, unknown>> & {
@@ -287,7 +265,7 @@ describe('the calls behind a row', () => {
   test.each(DIMENSION_NAMES.filter((name) => name !== 'trace_id'))(
     'are listed by the filter of its %s',
     async (name) => {
-      await settle(store.client, NOW_MS, new AbortController().signal)
+      await settle(client, NOW_MS, new AbortController().signal)
       const { data } = await ask(`group_by=${name}&sort=-calls`)
 
       for (const row of data.slice(0, 3)) {
@@ -298,7 +276,7 @@ describe('the calls behind a row', () => {
         const question = { tenantId: TENANT, snapshotMs: NOW_MS, conditions, sort: read.query.sort, after: undefined }
         const copied = { fromMs: 0, beforeMs: NOW_MS }
         const records = await listRecords(
-          store.client,
+          client,
           { ...question, limit: 10_000 },
           copied,
           undefined,

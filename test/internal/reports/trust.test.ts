@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createCursorCodec } from '../../../internal/http/resource/pages.js'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { beforeAll, expect, test } from 'vitest'
 import { CONFIDENCE_BANDS, EXPORT_ELIGIBILITIES } from '../../../internal/records/interpretation.js'
-import { type OpenReports, openReports } from '../../../internal/reports/open-reports.js'
 import { summarizeRecords } from '../../../internal/store/queries/exports/export-records.js'
 import { formatQuantity, parseSum, sum } from '../../../internal/units/quantity.js'
-import { BOOK } from '../../support/generated-company.js'
 import { TENANT } from '../../support/scope-keys.js'
-import { serveRoutes } from '../../support/serve-routes.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
+import { serveReports } from '../../support/serve-reports.js'
 
 /** What a report says can be charged, of calls of every eligibility, band and state, beside what an export takes. */
 
@@ -21,11 +18,10 @@ const CALLS = CONFIDENCE_BANDS.flatMap((band) =>
 const isCharged = ({ band, eligibility }: (typeof CALLS)[number]): boolean =>
   eligibility === 'eligible' && band === 'chargeback_ready'
 
-let store: RunningStore
-let reports: OpenReports
+let client: ClickHouseClient
 let url: string
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  ;({ client, url } = await serveReports(NOW_MS))
   const rowOf = (stated: Record<string, unknown>, i: number) => ({
     tenant_id: TENANT,
     id: String(i).padStart(16, '0'),
@@ -62,8 +58,8 @@ beforeAll(async () => {
       1_000 + i,
     ),
   )
-  await store.client.insert({ table: 'attributions', values: [...own, ...pooled], format: 'JSONEachRow' })
-  await store.client.insert({
+  await client.insert({ table: 'attributions', values: [...own, ...pooled], format: 'JSONEachRow' })
+  await client.insert({
     table: 'allocation_weights',
     values: [7, 8, 9].map((service, i) => ({
       ...{ tenant_id: TENANT, as_of: '2026-09-30 22:00:00.000', owner: 'team-a', is_shown: true },
@@ -71,23 +67,6 @@ beforeAll(async () => {
     })),
     format: 'JSONEachRow',
   })
-  reports = openReports({
-    storeConnection: store.connection,
-    prices: { bookAt: () => BOOK, pricesOf: () => undefined },
-    notPeople: () => [],
-    dimensionsOf: () => [],
-    credentialNames: () => new Map(),
-    cohortMin: () => 5,
-    costObjectsOf: () => undefined,
-    watermark: { latest: async () => NOW_MS },
-    cursors: createCursorCodec(new Uint8Array(32)),
-    clock: () => NOW_MS,
-  })
-  url = (await serveRoutes(reports.routes)).url
-})
-afterAll(async () => {
-  await reports.close()
-  await stopStore(store)
 })
 
 interface Row {
@@ -118,7 +97,7 @@ test.each([
   'group_by=owner&interval=day&allocate=true',
 ])('?%s: can be charged what an export takes, and each row is the sum of its parts', async (query) => {
   const asked = { tenantId: TENANT, asOfMs: NOW_MS, fromMs: FROM_MS, toMs: TO_MS, filters: [], hasClosed: false }
-  const summaries = await summarizeRecords(store.client, asked, false, AbortSignal.timeout(60_000))
+  const summaries = await summarizeRecords(client, asked, false, AbortSignal.timeout(60_000))
   const exported = summaries.find(({ reason }) => reason === 'eligible')?.cost ?? ''
   const rows = await rowsOf(query)
 
