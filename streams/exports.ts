@@ -34,7 +34,7 @@ export const exportsSubject = (tenantId: string, jobId: string): string => `expo
 export const jobOfExportsSubject = (subject: string): string => subject.split('.')[2] ?? ''
 
 /** An exporter that has not reported progress on a job for this long is considered dead: the job is redelivered. */
-export const EXPORT_ACK_WAIT_MS = 15_000
+const EXPORT_ACK_WAIT_MS = 15_000
 
 /** The one consumer, which all exporters share. */
 export const EXPORTERS = {

@@ -97,7 +97,7 @@ function outcomeOf(one: Case, seed: number, profile: Profile, audits: boolean): 
 const mean = (list: readonly number[]): number => list.reduce((sum, one) => sum + one, 0) / list.length
 
 /** Who could name nobody better: without audits nobody has said a shadow service's name. */
-export const reachable = ({ audits, ceiling, ceiling_unnamed }: CompanyOutcome): Figures =>
+const reachable = ({ audits, ceiling, ceiling_unnamed }: CompanyOutcome): Figures =>
   audits ? ceiling : ceiling_unnamed
 
 interface Bar {
@@ -107,7 +107,7 @@ interface Bar {
   readonly isMet: boolean
 }
 
-export function barsOf(outcomes: readonly CompanyOutcome[]): Bar[] {
+function barsOf(outcomes: readonly CompanyOutcome[]): Bar[] {
   const atLeast = (of: string, figure: number, least: number): Bar => ({
     of,
     figure,

@@ -49,7 +49,7 @@ export const verdictOn = (event: CompanyEvent, said: Said): Verdict => ({
  *
  * @returns per event, one probability per service of its company
  */
-export function posteriors({ phases, weights, events }: CompanyWorld): ReadonlyMap<CompanyEvent, readonly number[]> {
+function posteriors({ phases, weights, events }: CompanyWorld): ReadonlyMap<CompanyEvent, readonly number[]> {
   const found = new Map<CompanyEvent, readonly number[]>()
   for (const unit of unitsOf(events)) {
     const [first] = unit
@@ -97,7 +97,7 @@ function logShown(service: CompanyService, event: CompanyEvent): number {
   )
 }
 
-export function unitsOf(events: readonly CompanyEvent[]): Iterable<readonly CompanyEvent[]> {
+function unitsOf(events: readonly CompanyEvent[]): Iterable<readonly CompanyEvent[]> {
   const units = new Map<string, CompanyEvent[]>()
   for (const event of events) {
     const key = event.traceId ?? event.rowId

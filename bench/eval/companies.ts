@@ -137,7 +137,7 @@ const TRACES = { share: 0.15, stepsMin: 2, stepsMax: 5 } as const
 /** Rows, of all services, that a trace can take: less than an hour. */
 const TRACE_ROWS_MAX = 40
 /** Of a caller's calls, those to the model that this caller prefers, whatever the service's others do. */
-export const PREFERRED_SHARE = 0.2
+const PREFERRED_SHARE = 0.2
 
 const STRATA = 5
 const RANGES = {
@@ -416,7 +416,7 @@ function softmax(logs: readonly number[]): number[] {
   return weights.map((weight) => weight / total)
 }
 
-export const sumOf = (list: readonly number[]): number => list.reduce((sum, one) => sum + one, 0)
+const sumOf = (list: readonly number[]): number => list.reduce((sum, one) => sum + one, 0)
 
 /** Box-Muller transform. */
 const normal = (random: Random): number =>

@@ -3,7 +3,7 @@ import { pairedRatio, type Spread, spread } from '../statistics.js'
 import { table } from '../table.js'
 import type { Measurement } from './measure.js'
 
-export const BARS = { ours_to_bare: 0.5, ours_to_fastify: 5, light_p99_added_ms: 5 } as const
+const BARS = { ours_to_bare: 0.5, ours_to_fastify: 5, light_p99_added_ms: 5 } as const
 
 export interface IngestFacts {
   readonly provenance: Provenance

@@ -12,7 +12,7 @@ import { readTrace } from '../../internal/local/replay/trace.js'
  * File form, one for both generators: first line: the head's lines, separated by tabs; then one body per line, its
  * parts separated by tabs: before the event id, between it and the trace id, after that.
  */
-export const REQUESTS = 512
+const REQUESTS = 512
 
 /** From dist/bench/ingest to the checkout. */
 const TRACE_FILE = fileURLToPath(new URL('../../../bench/data/azure-llm-2023.csv', import.meta.url))

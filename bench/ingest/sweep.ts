@@ -20,7 +20,7 @@ import { wrkGenerator } from './wrk.js'
  *
  * Bar: bulk events/s ÷ single events/s ≥ 4. Everything else is measured beside the bare server and has no bar.
  */
-export const BULK_TO_SINGLE = 4
+const BULK_TO_SINGLE = 4
 
 /** Shorter than the ingest question's: these show a course, not a verdict. */
 const SECONDS = 2

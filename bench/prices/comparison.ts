@@ -50,7 +50,7 @@ export interface ComparedVector extends Prices, Verdict {
 
 export type Tally = Readonly<Record<Outcome, number>>
 
-export const tallyOf = (vectors: readonly Verdict[]): Tally => ({
+const tallyOf = (vectors: readonly Verdict[]): Tally => ({
   'as they say': countOf(vectors, 'as they say'),
   otherwise: countOf(vectors, 'otherwise'),
   unpriced: countOf(vectors, 'unpriced'),

@@ -26,7 +26,7 @@ export const writeOut = (text: string): Promise<void> =>
   new Promise((resolve) => process.stdout.write(text, () => resolve()))
 
 /** The key of the environment, where there is one: it need not be in a file that this service writes. */
-export function apiKeyOf(file: string): string {
+function apiKeyOf(file: string): string {
   const { ATTRIBUTION_API_KEY: given } = process.env
   if (given !== undefined && given !== '') return given
   try {

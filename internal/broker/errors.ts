@@ -69,7 +69,3 @@ const AWAY = [
   errors.ClosedConnectionError,
   errors.DrainingConnectionError,
 ]
-
-/** The request's subject has no subscriber. The broker says so at once; a subscriber that is silent does not. */
-export const isNoResponders = (cause: unknown): boolean =>
-  cause instanceof errors.NoRespondersError || (cause instanceof errors.RequestError && cause.isNoResponders())

@@ -165,7 +165,7 @@ const RENEW_AFTER_MS = 1_000
 const REACHED_AFTER_MS_MAX = 5_000
 
 /** The newest revision that the mirror of a bucket holds, and the callers that wait for a later one. */
-export class RevisionWaits {
+class RevisionWaits {
   private revision = 0
   private readonly waiting = new Set<() => void>()
 

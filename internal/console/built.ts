@@ -7,14 +7,14 @@ export interface BuiltConsole {
   readonly files: ReadonlyMap<string, ConsoleFile>
 }
 
-export interface ConsoleFile {
+interface ConsoleFile {
   readonly contentType: string
   /** By Content-Encoding. */
   readonly bodies: Readonly<Record<Encoding, Buffer>>
 }
 
 /** In the order in which they are preferred. */
-export const ENCODINGS = ['br', 'gzip', 'identity'] as const
+const ENCODINGS = ['br', 'gzip', 'identity'] as const
 export type Encoding = (typeof ENCODINGS)[number]
 const SUFFIX: Readonly<Record<Encoding, string>> = { br: '.br', gzip: '.gz', identity: '' }
 

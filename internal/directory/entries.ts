@@ -34,7 +34,7 @@ export const serviceName = () =>
   name().refine((text) => nameDoubt(text) === undefined, 'must not contain hidden characters or mix scripts')
 
 /** Changes per service. */
-export const CHANGES_MAX = 64
+const CHANGES_MAX = 64
 
 const change = z
   .strictObject({

@@ -186,7 +186,7 @@ type Exactly<D> = {
 }
 
 /** The interpretation of an event whose payload is a customer-visible attribution result. */
-export const eventInterpretation = z.object({
+const eventInterpretation = z.object({
   stage_origin: z.enum(STAGE_ORIGINS),
   confidence_band: z.enum(CONFIDENCE_BANDS),
   degradation_state: z.enum(DEGRADATION_STATES),

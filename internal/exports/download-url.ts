@@ -8,7 +8,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 export const DOWNLOAD_LIFETIME_MS = 15 * 60 * 1000
 export const DOWNLOAD_PATH = '/v1/exports/files'
 
-export const DOWNLOADS = ['file', 'manifest'] as const
+const DOWNLOADS = ['file', 'manifest'] as const
 export type Download = (typeof DOWNLOADS)[number]
 
 /** The content of a token. */

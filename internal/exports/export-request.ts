@@ -25,10 +25,10 @@ export const GROUPINGS = [...NAMED, 'day', 'meter'] as const satisfies readonly 
 /** A declared tag key is one, too. */
 export type Grouping = (typeof GROUPINGS)[number] | TagField
 /** Used when `group_by` is omitted. */
-export const DEFAULT_GROUPINGS = ['owner', 'service', 'provider', 'served_model'] as const satisfies readonly Grouping[]
+const DEFAULT_GROUPINGS = ['owner', 'service', 'provider', 'served_model'] as const satisfies readonly Grouping[]
 
 /** Maximum number of days in a period, including the last one. */
-export const PERIOD_DAYS_MAX = 366
+const PERIOD_DAYS_MAX = 366
 export const DAY_MS = 24 * 60 * 60 * 1000
 
 const date = (example: string) =>

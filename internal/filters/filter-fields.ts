@@ -42,7 +42,7 @@ export interface Field {
 }
 
 export const EQUALITY = ['eq', 'ne', 'in'] as const
-export const ORDERED = [...EQUALITY, 'gt', 'gte', 'lt', 'lte'] as const
+const ORDERED = [...EQUALITY, 'gt', 'gte', 'lt', 'lte'] as const
 export const SEARCHED = [...EQUALITY, 'contains'] as const
 
 const TEXT = { kind: 'text' } as const

@@ -13,7 +13,7 @@ import type { Exchange } from './exchange.js'
 import type { Route } from './route.js'
 import { CREDENTIALS_TRUSTED_MS } from './server.js'
 
-export const DEPENDENCY_STATUSES = ['up', 'down'] as const
+const DEPENDENCY_STATUSES = ['up', 'down'] as const
 export type DependencyStatus = (typeof DEPENDENCY_STATUSES)[number]
 
 export interface Dependency {

@@ -30,7 +30,7 @@ export function readTls({
 }
 
 /** @throws Error that names the defect, for example a key that does not match the certificate */
-export function checkTlsFiles({ certFile, keyFile }: TlsFiles): void {
+function checkTlsFiles({ certFile, keyFile }: TlsFiles): void {
   createSecureContext({ cert: readFileSync(certFile), key: readFileSync(keyFile) })
 }
 

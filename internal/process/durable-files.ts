@@ -58,7 +58,7 @@ export function makeFolder(folder: string): void {
 }
 
 /** Makes the names in a folder survive a power cut. */
-export function syncFolder(folder: string): void {
+function syncFolder(folder: string): void {
   const descriptor = openSync(folder, 'r')
   try {
     fsyncSync(descriptor)

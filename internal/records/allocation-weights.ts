@@ -24,7 +24,7 @@ export interface Weight {
 export const WEIGHT_WINDOW_MS = 30 * 24 * 60 * 60 * 1000
 
 /** Of a weight: 12 decimals. */
-export const WEIGHT_DECIMALS = 12
+const WEIGHT_DECIMALS = 12
 export const WEIGHT_PARTS = 10n ** BigInt(WEIGHT_DECIMALS)
 
 /**

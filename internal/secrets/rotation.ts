@@ -19,7 +19,7 @@ import { resealed } from './seal.js'
  * How long a replaced master key can still open values: those that a disconnected process has sealed meanwhile, or that
  * an operator restores from a backup.
  */
-export const REPLACED_KEY_OPENS_MS = 24 * 60 * 60 * 1000
+const REPLACED_KEY_OPENS_MS = 24 * 60 * 60 * 1000
 
 /**
  * Adds a new key at the top of a master key file: it seals from then on, and the others can still open. Processes that

@@ -16,7 +16,7 @@ export interface Token {
 export class UnreadableQuery extends Error {}
 
 /** Characters of a query. */
-export const QUERY_CHARACTERS_MAX = 64 * 1024
+const QUERY_CHARACTERS_MAX = 64 * 1024
 
 const SKIPPED = /(?:[ \t\r\n\f]+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)+/y
 const WORD = /[A-Za-z_][A-Za-z0-9_]*/y

@@ -2,7 +2,7 @@ import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'p
 
 export type { Logger }
 
-export const LOG_FORMATS = ['auto', 'json', 'text'] as const
+const LOG_FORMATS = ['auto', 'json', 'text'] as const
 /** `auto`: text at a terminal, else JSON. */
 export type LogFormat = (typeof LOG_FORMATS)[number]
 
@@ -78,7 +78,7 @@ const SHOWN_APART = new Set(['level', 'time', 'role', 'version', 'pid', 'msg', '
  *
  * @param line of JSON, as pino writes it
  */
-export function asText(line: string): string {
+function asText(line: string): string {
   const entry = JSON.parse(line) as Readonly<Record<string, unknown>>
   const { level, time, role, msg = '', err } = entry
   const members = Object.entries(entry)

@@ -4,7 +4,7 @@
  * combinations in which Chinese, Japanese and Korean are written beside Latin.
  */
 
-export const NAME_DOUBTS = ['hidden_characters', 'mixed_scripts'] as const
+const NAME_DOUBTS = ['hidden_characters', 'mixed_scripts'] as const
 export type NameDoubt = (typeof NAME_DOUBTS)[number]
 
 /** Why a name may be taken for another one; undefined for nearly all. */

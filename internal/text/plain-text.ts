@@ -42,7 +42,7 @@ export const name = () => plainText(NAME_BYTES_MAX)
 
 /** Providers and models: what no dashboard, file or shell reads as anything but a name. */
 export const MODEL_TEXT = /^[\p{L}\p{M}\p{Nd} ._\-/:@+]*$/u
-export const MODEL_FORM = 'must consist of letters, digits, marks, spaces and . _ - / : @ +'
+const MODEL_FORM = 'must consist of letters, digits, marks, spaces and . _ - / : @ +'
 
 /** The characters of `MODEL_TEXT` in ASCII, by their codes. */
 export const IS_MODEL_ASCII = Uint8Array.from({ length: 128 }, (_, code) =>

@@ -15,7 +15,7 @@ export interface TimeRange {
   readonly toMs: number | undefined
 }
 
-export const EDGE_FORM = 'a day (YYYY-MM-DD, in the time zone) or an RFC 3339 time'
+const EDGE_FORM = 'a day (YYYY-MM-DD, in the time zone) or an RFC 3339 time'
 
 export function readRange({ from, to, time_zone }: StatedRange): TimeRange | Problem {
   const zone = readZone(time_zone ?? 'UTC')

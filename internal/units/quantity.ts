@@ -25,7 +25,7 @@ export const QUANTITY_STEPS_MAX = 10n ** 38n - 1n
 export const AMOUNT_STEPS_MAX = 10n ** 12n * STEPS_PER_UNIT - 1n
 
 /** The wire's grammar of a quantity: no sign, no exponent, at most 20 digits before the point and 18 after it. */
-export const QUANTITY_PATTERN = /^\d{1,20}(?:\.\d{1,18})?$/
+const QUANTITY_PATTERN = /^\d{1,20}(?:\.\d{1,18})?$/
 
 /** Reads the wire's decimal text; undefined for anything else (a sign, an exponent, too many digits). */
 export function parseQuantity<U extends Unit>(text: string): Quantity<U> | undefined {

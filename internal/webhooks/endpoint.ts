@@ -43,9 +43,9 @@ export interface StoredChallenge {
 }
 
 /** How long deliveries are also signed with a replaced secret. */
-export const ROTATION_OVERLAP_MS = 24 * 60 * 60 * 1000
+const ROTATION_OVERLAP_MS = 24 * 60 * 60 * 1000
 /** Maximum number of valid secrets per endpoint: the signature header has one signature per secret. */
-export const SECRETS_MAX = 4
+const SECRETS_MAX = 4
 /** How long a challenge is valid. */
 const CHALLENGE_LIFE_MS = 24 * 60 * 60 * 1000
 

@@ -57,9 +57,9 @@ export const replayBody = z
   })
 export type ReplayBody = z.infer<typeof replayBody>
 
-export const HEALTH_STATUSES = ['unknown', 'healthy', 'failing'] as const
+const HEALTH_STATUSES = ['unknown', 'healthy', 'failing'] as const
 
-export const webhookHealth = z
+const webhookHealth = z
   .object({
     status: z.enum(HEALTH_STATUSES).meta({ description: '`failing`: the last attempt was not acknowledged.' }),
     consecutive_failures: z.int().min(0),

@@ -85,7 +85,7 @@ const ESTIMATED = [
   ['groq', 'deepseek-r1-distill-llama-70b'],
 ] as const
 
-export function energyPage(page: string): string {
+function energyPage(page: string): string {
   const replaced = (text: string, name: string, block: string): string =>
     text.replace(
       new RegExp(`(<!-- ${name}: generated -->\\n)[\\s\\S]*(<!-- /${name} -->)`),

@@ -80,7 +80,7 @@ export const usdText = (steps: bigint): string =>
   steps < 0n ? `-${formatQuantity((-steps * 10n ** 6n) as never)}` : formatQuantity((steps * 10n ** 6n) as never)
 
 const DAY_MS = 24 * 60 * 60 * 1000
-export const OCTOBER_MS = Date.UTC(2026, 9, 1)
+const OCTOBER_MS = Date.UTC(2026, 9, 1)
 /** Ids of credentials, two of which have one name: a key and the one that replaced it. */
 export const CREDENTIALS = new Map([
   ['key_1', 'checkout'],

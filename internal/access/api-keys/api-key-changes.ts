@@ -25,7 +25,7 @@ export interface ApiKeyChangesDeps {
 }
 
 /** Active keys per tenant. */
-export const ACTIVE_MAX = 1_000
+const ACTIVE_MAX = 1_000
 /** Expired and revoked keys per tenant that stay listed: those that ended last. */
 const ENDED_MAX = 1_000
 

@@ -12,7 +12,7 @@ import { KEY_STATUSES } from './status.js'
 /** The contract of the API key routes. */
 
 /** How long an old key may stay valid beside the new one, seconds. */
-export const OVERLAP_S_MAX = 86_400
+const OVERLAP_S_MAX = 86_400
 const LAYERS_MAX = 32
 
 export const createBody = z

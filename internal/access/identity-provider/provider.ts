@@ -32,7 +32,7 @@ const group = z.strictObject({
   team: plainText(256).optional(),
 })
 
-export const CLIENT_AUTHENTICATIONS = ['client_secret_basic', 'client_secret_post'] as const
+const CLIENT_AUTHENTICATIONS = ['client_secret_basic', 'client_secret_post'] as const
 
 /** A provider as its operator configures it; the secret is passed separately. */
 export const providerSchema = z

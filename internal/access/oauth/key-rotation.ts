@@ -23,7 +23,7 @@ const generate = promisify(generateKeyPair)
 export const privateKeyContext = (kid: string): string => `token_keys.${kid}`
 
 /** A new RSA key of 2048 bits. */
-export async function makeTokenKey(masterKeys: MasterKeys): Promise<NewTokenKey> {
+async function makeTokenKey(masterKeys: MasterKeys): Promise<NewTokenKey> {
   const { publicKey, privateKey } = await generate('rsa', { modulusLength: 2048 })
   const { n = '', e = '' } = publicKey.export({ format: 'jwk' })
   // RFC 7638: the required members of the key, in the order of their names, without white space.

@@ -2,7 +2,7 @@ import type { PrincipalEntry, ServiceEntry } from '../../directory/directory.js'
 import type { StoredPool } from '../pools/pool.js'
 
 /** The kinds of entries by which the stages attribute calls, and of which a change can move calls of the past. */
-export const ANSWER_KINDS = ['services', 'principals', 'pools'] as const
+const ANSWER_KINDS = ['services', 'principals', 'pools'] as const
 export type AnswerKind = (typeof ANSWER_KINDS)[number]
 
 /** As stored. */

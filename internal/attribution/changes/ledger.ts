@@ -74,7 +74,7 @@ const corrected = (
  * Whether a later verdict of the trace stage replaces a version. A person's decision takes precedence; when it is
  * undone, the record returns to its state before the decision.
  */
-export function isCorrectable(row: AttributionRow, verdict: Verdict): boolean {
+function isCorrectable(row: AttributionRow, verdict: Verdict): boolean {
   if (isOverridden(row) || isDisputed(row) || !isReplaceableByTrace(row.evidenceBasis)) return false
   // That the trace has several services is no better evidence than an inference.
   if (verdict.contested === 'trace' && isInferred(row)) return false
@@ -89,7 +89,7 @@ export function isCorrectable(row: AttributionRow, verdict: Verdict): boolean {
 const isInferred = ({ stageOrigin }: AttributionRow): boolean => stageOrigin === 'stage_b'
 
 /** A new version with another verdict: the attribution changes; cost and consumption stay. */
-export function correctedRow(row: AttributionRow, verdict: Verdict, validFromMs: number): AttributionRow {
+function correctedRow(row: AttributionRow, verdict: Verdict, validFromMs: number): AttributionRow {
   const { service, owner, stageOrigin, evidenceBasis, outputState, modelVersion, degradationState } = verdict
   const confidence = confidenceOf(row, verdict)
   const corrected = {

@@ -61,7 +61,7 @@ function survivorOf(tenantId: string, recordId: string, book: Book): string {
 }
 
 /** The record that this one was merged into; undefined if it was not, or is separate again. */
-export function nextSurvivor(recordId: string, history: readonly Version[]): string | undefined {
+function nextSurvivor(recordId: string, history: readonly Version[]): string | undefined {
   if (currentOf(history) !== undefined) return undefined
   const closed = history.at(-1)?.closed
   return closed === undefined ? undefined : absorberOf(recordId, closed.changeId)

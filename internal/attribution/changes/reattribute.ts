@@ -196,7 +196,7 @@ export function differing({ changed, unnamed }: Reattributed, others: readonly R
 }
 
 /** The rule that decided a record. */
-export const appliedRule = ({ evidenceBasis, evidence }: AttributionRow): AppliedRule | undefined =>
+const appliedRule = ({ evidenceBasis, evidence }: AttributionRow): AppliedRule | undefined =>
   evidenceBasis === 'mapping_rule' ? (JSON.parse(evidence) as { mapping_rule?: AppliedRule }).mapping_rule : undefined
 
 /**

@@ -86,7 +86,7 @@ const previewed = z
   .meta({ id: 'OverridesPreview' })
 export type ShownPreview = z.infer<typeof previewed>
 
-export const OVERRIDE_STATUSES = ['running', 'applied', 'cancelled', 'undoing', 'undone'] as const
+const OVERRIDE_STATUSES = ['running', 'applied', 'cancelled', 'undoing', 'undone'] as const
 
 const bulkOverride = z
   .object({

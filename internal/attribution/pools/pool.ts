@@ -9,7 +9,7 @@ export const DEFAULT_POOL = 'unallocated'
 /** Pools per tenant. */
 export const POOLS_MAX = 500
 export const RULES_MAX = 64
-export const PRIORITY_MAX = 1_000
+const PRIORITY_MAX = 1_000
 const PRIORITY_DEFAULT = 100
 
 /** A rule matches a call that meets all its conditions. */

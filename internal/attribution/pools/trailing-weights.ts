@@ -5,7 +5,7 @@ import { type CostOfPeople, WEIGHT_WINDOW_MS, weightSteps, weightsOf } from '../
 const EVERY_MS = 60 * 60 * 1000
 const SETTLED_MS = 5 * 60 * 1000
 /** Maximum number of (service, owner) pairs with a weight; the share of all others stays in the pool. */
-export const WEIGHTS_MAX = 500
+const WEIGHTS_MAX = 500
 /** Tenants whose last weights are cached. */
 const KEPT_MAX = 10_000
 /** Wait after a failure, so that the read model is not queried in a loop. */

@@ -2,7 +2,7 @@
 
 type Members = Readonly<Record<string, unknown>> | null
 
-export interface AnswerShown {
+interface AnswerShown {
   readonly what: string
   readonly name: string | null
   readonly before: Members

@@ -1,7 +1,7 @@
 import { type CanonicalValue, canonicalJson } from '../../text/canonical-json.js'
 
 /** An audit record as far as its chain goes; its other members are hashed with it. */
-export interface Chained {
+interface Chained {
   readonly sequence: number
   readonly hash: string
 }

@@ -40,7 +40,7 @@ export function intervalAt(startsMs: readonly number[], toMs: number, atMs: numb
   return at < 0 || atMs >= toMs ? undefined : at
 }
 
-export interface PlacedLabel {
+interface PlacedLabel {
   readonly at: number
   /** Of its middle. */
   readonly xPx: number

@@ -8,7 +8,7 @@ export interface BurnDown {
   readonly together: string
 }
 
-export interface Left {
+interface Left {
   readonly atMs: number
   readonly left: string
 }

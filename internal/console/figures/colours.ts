@@ -9,7 +9,7 @@ export const COLOURS = 8
 const KNOWN_MAX = 2_000
 
 /** Colours by the hashes of names, those that were met first in front. */
-export type KnownColours = ReadonlyMap<string, number>
+type KnownColours = ReadonlyMap<string, number>
 
 /**
  * @param names of one chart, no more than there are colours

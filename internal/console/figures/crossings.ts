@@ -3,7 +3,7 @@ import type { BudgetGroup, PeriodSpending } from 'attribution-service/sdk/api'
 type Crossing = BudgetGroup['crossings'][number]
 
 /** A threshold that is reached. */
-export interface Reached {
+interface Reached {
   readonly threshold: number
   /** When its event was emitted; null: it is on its way. */
   readonly at: string | null

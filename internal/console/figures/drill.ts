@@ -3,7 +3,7 @@ import type { Filter } from './filters.js'
 import type { Interval } from './period.js'
 
 /** Where a click on a part of a chart leads: to those days, and from the hours of a day to their calls. */
-export type Drill =
+type Drill =
   /** As the address names a period. */
   { readonly period: string } & (
     | { readonly kind: 'period' }

@@ -20,7 +20,7 @@ export interface IntakeSource {
   readonly block: (at: IntakeAddresses, key: string) => string
 }
 
-export interface IntakeAddresses {
+interface IntakeAddresses {
   readonly api: string
   /** Of the port that `--intake-port` opens. */
   readonly intake: string

@@ -39,7 +39,7 @@ export function found<T extends Findable>(entries: readonly T[], text: string, m
 }
 
 /** Where an id leads: a page, its parameters, and what it is. */
-export interface IdPlace {
+interface IdPlace {
   readonly kind: string
   readonly page: string
   readonly params: Readonly<Record<string, string>>

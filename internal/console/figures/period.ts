@@ -12,7 +12,7 @@ export const PRESETS = {
   '90d': 'Last 90 days',
   '12m': 'Last 12 months',
 } as const
-export type Preset = keyof typeof PRESETS
+type Preset = keyof typeof PRESETS
 export const DEFAULT_PERIOD: Preset = '30d'
 
 export type Interval = '15m' | 'hour' | 'day' | 'week' | 'month'

@@ -8,7 +8,7 @@ export type Form = (typeof FORMS)[number]
 export const formOf = (text: string | null): Form => FORMS.find((form) => form === text) ?? 'bars'
 
 /** From where to where a part reaches; undefined for one that is nothing, or not known. */
-export type Span = readonly [from: number, to: number] | undefined
+type Span = readonly [from: number, to: number] | undefined
 
 /** The parts of a bar: those above zero upon each other, and those below it hang from it. */
 export function spansOf({ parts }: Bar, form: Form): readonly Span[] {

@@ -2,7 +2,7 @@ import { formatQuantity, parseQuantity, type Quantity, zero } from '../../units/
 import { priceShown } from './shown.js'
 
 /** Rates of `GET /api/v1/prices`: decimal texts in USD, for a million tokens of each kind; tiers have their own. */
-export type RateTable = Readonly<Record<string, unknown>>
+type RateTable = Readonly<Record<string, unknown>>
 
 const KINDS: Readonly<Record<string, string>> = {
   cache_read_tokens: 'cached input',

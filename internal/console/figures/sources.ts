@@ -17,12 +17,12 @@ export type Light =
   | { readonly kind: 'seen'; readonly call: Opened }
 
 /** The record of a call, and when the call was received. */
-export interface Opened {
+interface Opened {
   readonly id: string
   readonly atMs: number
 }
 
-export interface Why {
+interface Why {
   readonly reason: string
   readonly count: number
 }
@@ -57,7 +57,7 @@ const latest = (rows: readonly Source[], which: 'last_call_at' | 'last_received_
   Math.max(0, ...rows.map((row) => Date.parse(row[which] ?? '') || 0))
 
 /** Of calls that were received before. */
-export const REPEATED = 'repeated'
+const REPEATED = 'repeated'
 
 function grown(then: readonly Source[], since: readonly Source[]): readonly Why[] {
   const more = new Map<string, number>()
@@ -77,7 +77,7 @@ function grown(then: readonly Source[], since: readonly Source[]): readonly Why[
 }
 
 /** Of a key, which may have several senders. */
-export interface KeyArrivals {
+interface KeyArrivals {
   readonly calls: number
   readonly lastCallAtMs: number | undefined
 }

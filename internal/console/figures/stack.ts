@@ -33,10 +33,10 @@ export interface Bar {
 }
 
 /** Names that have a colour; others are the rest. */
-export const NAMED_MAX = 7
+const NAMED_MAX = 7
 
 /** No labels of a service: names have no control characters. */
-export const NOBODY = '\u0000nobody'
+const NOBODY = '\u0000nobody'
 const REST = '\u0000rest'
 /** Others with amounts below zero: in one sum with those above it, either would hide the other. */
 export const REST_BELOW = '\u0000rest below zero'

@@ -15,7 +15,7 @@ import {
 } from './view.js'
 import { type ShownView, VIEW } from './view-contract.js'
 
-export interface ViewRoutesDeps extends ResourceDeps {
+interface ViewRoutesDeps extends ResourceDeps {
   /** The name of a tenant's person, API key or client; undefined when it was deleted. */
   readonly nameOf: (tenantId: string, id: string) => string | undefined
 }
@@ -35,7 +35,7 @@ export async function openViews(
 }
 
 /** `/api/v1/views`: pages of the console with their parameters, saved for oneself or for all of the tenant. */
-export const viewRoutes = (views: WatchedRecords<StoredView>, deps: ViewRoutesDeps): readonly Route[] =>
+const viewRoutes = (views: WatchedRecords<StoredView>, deps: ViewRoutesDeps): readonly Route[] =>
   resource(
     {
       ...VIEW,

@@ -65,7 +65,7 @@ export const COLUMNS = [
 export type Column = (typeof COLUMNS)[number]
 
 /** The columns of each kind, beside `kind` and `name`; of a principal, `name` is its id. */
-export const COLUMNS_OF: Readonly<Record<DirectoryKind, readonly Column[]>> = {
+const COLUMNS_OF: Readonly<Record<DirectoryKind, readonly Column[]>> = {
   services: ['owner', 'aliases', 'changes'],
   identities: ['owner', 'service', 'is_workload'],
   principals: ['service', 'exclusive'],

@@ -82,7 +82,7 @@ const inOrder = (one: Tried, other: Tried): number =>
 
 const compareText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
 
-export const USER_AGENT_TAG = `${CALLERS}user-agent`
+const USER_AGENT_TAG = `${CALLERS}user-agent`
 
 /** @param tagOf a tag of the call by its folded key */
 type Probe = (

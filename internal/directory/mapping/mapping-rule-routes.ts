@@ -82,7 +82,7 @@ function isAboveGlobs(rule: StoredRule, known: Iterable<StoredRule>): boolean {
 }
 
 /** The audit log is never erased: people do not appear in it by name. */
-export function auditedRule(rule: StoredRule) {
+function auditedRule(rule: StoredRule) {
   const { version, from, to, priority, when, set } = newest(rule)
   return {
     name: rule.name,

@@ -10,8 +10,8 @@ import { serviceName } from '../entries.js'
 
 /** Rules per tenant. */
 export const RULES_MAX = 500
-export const CONDITIONS_MAX = 8
-export const TAGS_MAX = 8
+const CONDITIONS_MAX = 8
+const TAGS_MAX = 8
 /**
  * What the globs of a tenant's rules cost each character of what they test, in words of 32 of their characters
  * (`text/glob.ts`): at most some tenths of a millisecond per call.
@@ -19,7 +19,7 @@ export const TAGS_MAX = 8
 export const GLOB_WORDS_MAX = 1_024
 /** Versions of a rule that still hold for some time; those that newer ones replace for all times are not kept. */
 export const VERSIONS_MAX = 64
-export const PRIORITY_MAX = 10_000
+const PRIORITY_MAX = 10_000
 const PRIORITY_DEFAULT = 100
 
 /** What conditions test, beside tags, which need a key. */
@@ -139,7 +139,7 @@ interface StatedPeriod {
   readonly to?: string | null | undefined
 }
 
-export function isPeriod({ from: start, to: end }: StatedPeriod): boolean {
+function isPeriod({ from: start, to: end }: StatedPeriod): boolean {
   return start == null || end == null || startMs(start) < endMs(end)
 }
 

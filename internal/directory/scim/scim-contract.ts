@@ -2,8 +2,8 @@
 
 export const SCIM_PATH = '/scim/v2'
 const CORE = 'urn:ietf:params:scim:schemas:core:2.0'
-export const USER_SCHEMA = `${CORE}:User`
-export const GROUP_SCHEMA = `${CORE}:Group`
+const USER_SCHEMA = `${CORE}:User`
+const GROUP_SCHEMA = `${CORE}:Group`
 
 /** The body of an answer. */
 export interface ScimBody {

@@ -16,7 +16,7 @@ const deliveredFile = z.object({
   sha256: z.string(),
 })
 
-export const deliveryManifest = z
+const deliveryManifest = z
   .object({
     manifest_version: z.literal(1),
     schedule_id: idOf('sch'),

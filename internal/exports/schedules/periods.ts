@@ -21,7 +21,7 @@ export const PERIODS_MAINTAINED: Readonly<Record<Cadence, number>> = { daily: 35
 
 const HOUR_MS = 3_600_000
 /** How long after its end a period is exported: most events that arrive late have arrived by then. */
-export const SETTLING_MS = 3 * HOUR_MS
+const SETTLING_MS = 3 * HOUR_MS
 
 const DAY_CHARACTERS = 10
 const MONTH_CHARACTERS = 7

@@ -89,7 +89,7 @@ export const CORRECTION_EVERY_MS = 24 * HOUR_MS
  * More often than replaced versions of records are removed (`SNAPSHOT_AGE_MS_MAX`): a change that is never seen is
  * never corrected.
  */
-export const CHECK_EVERY_MS = 4 * HOUR_MS
+const CHECK_EVERY_MS = 4 * HOUR_MS
 
 export type Step =
   | { readonly kind: 'wait' }

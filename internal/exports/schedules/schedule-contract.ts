@@ -19,7 +19,7 @@ import {
 
 /** The OpenAPI contract of export schedules. */
 
-export const PATH = '/api/v1/export-schedules'
+const PATH = '/api/v1/export-schedules'
 export const RUN_PATH = `${PATH}/:id/run`
 export const TEST_PATH = `${PATH}/:id/test`
 

@@ -205,7 +205,7 @@ const PRINCIPAL_STRENGTH = 5
  * of the layer, from labelled events. Which services use a credential does not depend on whether they state their
  * names.
  */
-export function likelierOf(
+function likelierOf(
   labelled: readonly TrainingExample[],
   facts: readonly EventFacts[],
   levels: readonly Int32Array[],
@@ -260,7 +260,7 @@ const LATER_OTHERS_MIN = 20
  * The gain of later labels of the only class, in standard errors, against all others together, each of which has too
  * few events for a class.
  */
-export function labelGainOfOne(
+function labelGainOfOne(
   { resolved }: Examples,
   placeOf: ReadonlyMap<number, number>,
   later: readonly Labelled[],

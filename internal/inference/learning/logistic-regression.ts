@@ -92,7 +92,7 @@ export function negativeLogLikelihood(
 }
 
 /** Writes one logit per class, for one row. */
-export function writeLogits(model: LinearModel, rows: SparseRows, row: number, logits: Float64Array): void {
+function writeLogits(model: LinearModel, rows: SparseRows, row: number, logits: Float64Array): void {
   const { classes, parameters } = model
   const { starts, columns, values } = rows
   for (let c = 0; c < classes; c++) logits[c] = parameters[c] as number

@@ -134,7 +134,7 @@ const OPEN_FIT = { penalty: OPEN_PENALTY, iterationsMax: 40, tolerance: 1e-5 } a
  * @param audited events that an override assigned to no known class
  * @param label the index of the open class, or `classes` for another one
  */
-export function learnOpenClasses(
+function learnOpenClasses(
   audited: readonly EventFacts[],
   label: readonly number[],
   classes: number,

@@ -153,7 +153,7 @@ export const auditedEvents = ({ unlabelled }: Examples, unknownAt: number): Vali
     override === undefined ? [] : [{ facts, truth: override < 0 ? unknownAt : override, weight: 1 }],
   )
 
-export function logitsOfEvents(
+function logitsOfEvents(
   parameters: ModelParameters,
   events: readonly EventFacts[],
   leftOut?: FeatureGroup | 'capture_context',

@@ -14,7 +14,7 @@ export interface StoredDegradation {
   readonly fault: Fault | null
 }
 
-export const FAULT_KINDS = ['missing', 'corrupt', 'unavailable', 'slow'] as const
+const FAULT_KINDS = ['missing', 'corrupt', 'unavailable', 'slow'] as const
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
 /** Why a version that should serve cannot. Stored until the version has been seen to work again. */

@@ -79,7 +79,7 @@ const MEMORY_MB_MAX = 2_048
  * @param signal terminates the training
  * @throws Error when the training fails or is terminated
  */
-export async function runTraining(task: TrainingTask, signal: AbortSignal): Promise<TrainedOrNot> {
+async function runTraining(task: TrainingTask, signal: AbortSignal): Promise<TrainedOrNot> {
   const worker = new Worker(new URL('./training-worker.js', import.meta.url), {
     workerData: task,
     resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB_MAX },

@@ -18,7 +18,7 @@ export interface TrainingRequest {
   readonly promote: boolean
 }
 
-export const TRAINING_OUTCOMES = ['promoted', 'candidate', 'too_few_examples', 'failed'] as const
+const TRAINING_OUTCOMES = ['promoted', 'candidate', 'too_few_examples', 'failed'] as const
 export type TrainingOutcome = (typeof TRAINING_OUTCOMES)[number]
 
 export interface FinishedTraining {

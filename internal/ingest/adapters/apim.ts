@@ -38,7 +38,7 @@ export const apim: JsonSource = { name: 'apim', wanted: WANTED, map: fromApim }
 
 const PROVIDER = 'azure.ai.openai'
 
-export function fromApim(payload: Selected, { caller }: IntakeRequest): Mapped {
+function fromApim(payload: Selected, { caller }: IntakeRequest): Mapped {
   if (countOf(payload['SequenceNumber']) !== 0) return skipped('message_row')
   const served = modelOf(payload['ModelName'])
   const model = modelOf(payload['DeploymentName']) ?? served

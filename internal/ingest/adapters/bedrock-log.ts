@@ -39,7 +39,7 @@ const WANTED = {
  */
 export const bedrockLog: JsonSource = withShippedLines({ name: 'bedrock-log', wanted: WANTED, map: fromBedrockLog })
 
-export function fromBedrockLog(payload: Selected, { caller }: IntakeRequest): Mapped {
+function fromBedrockLog(payload: Selected, { caller }: IntakeRequest): Mapped {
   const id = idOf(payload['requestId'])
   const model = modelOf(payload['modelId'])
   if (model === undefined) return lacks('/modelId', 'must be the id of a model')

@@ -61,7 +61,7 @@ export const cloudevents: JsonSource = {
   keepsTags: true,
 }
 
-export function fromCloudEvent(payload: Selected, { caller }: IntakeRequest): Mapped {
+function fromCloudEvent(payload: Selected, { caller }: IntakeRequest): Mapped {
   const data = objectOf(payload['data'])
   if (nameOf(data['requested_model']) === undefined) return skipped('no_model_call')
   const { tags, ...fields } = data

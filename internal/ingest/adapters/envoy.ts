@@ -50,7 +50,7 @@ export type EnvoyLine = { readonly [member in keyof typeof WANTED]?: unknown }
  */
 export const envoy: JsonSource = withShippedLines({ name: 'envoy', wanted: WANTED, map: fromEnvoy })
 
-export function fromEnvoy(payload: Selected, { caller }: IntakeRequest): Mapped {
+function fromEnvoy(payload: Selected, { caller }: IntakeRequest): Mapped {
   return envoyCall(payload as EnvoyLine, caller)
 }
 

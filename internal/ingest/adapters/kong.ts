@@ -60,7 +60,7 @@ interface Bought {
   readonly isMain: boolean
 }
 
-export function fromKong(payload: Selected, { caller }: IntakeRequest): Mapped {
+function fromKong(payload: Selected, { caller }: IntakeRequest): Mapped {
   const bought = boughtOf(objectOf(payload['ai']))
   if (bought.length === 0) return skipped('no_model_call')
   const id = idOf(objectOf(payload['request'])['id'])

@@ -86,7 +86,7 @@ const PACKED_ID = /^(?:resp_)?([A-Za-z0-9+/_-]{24,4096}={0,2})$/
 const PROVIDERS_ID = /^litellm(?:_proxy)?[;:].*(?:response_id|llm_batch_id):([^;\s]{1,256})/
 
 /** The provider's own id; an id that cannot be unpacked stays. */
-export function unpackedId(id: string): string {
+function unpackedId(id: string): string {
   const packed = PACKED_ID.exec(id)?.[1]
   if (packed === undefined) return id
   return PROVIDERS_ID.exec(Buffer.from(packed, 'base64').toString('latin1'))?.[1] ?? id

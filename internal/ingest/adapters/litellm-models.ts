@@ -40,7 +40,7 @@ const ROUTES: Readonly<Record<string, RegExp>> = {
 }
 
 /** The model without LiteLLM's prefixes: `bedrock/converse/eu.anthropic.claude-...`. */
-export function bareModel(model: string | undefined, provider: string): string | undefined {
+function bareModel(model: string | undefined, provider: string): string | undefined {
   if (model === undefined) return undefined
   const prefix = `${provider}/`
   let bare = provider !== '' && model.startsWith(prefix) ? model.slice(prefix.length) : model

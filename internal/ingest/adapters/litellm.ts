@@ -86,7 +86,7 @@ const BATCH_READ = /^a?retrieve_batch$/
 const RESPONSE_READ = /^a?get_responses$/
 const RESPONSE_CREATE = /^a?responses$/
 
-export function fromLitellm(payload: Selected, request: IntakeRequest): Mapped {
+function fromLitellm(payload: Selected, request: IntakeRequest): Mapped {
   const call = callOf(payload)
   const callType = nameOf(payload['call_type']) ?? ''
   if (BATCH_READ.test(callType)) return call.isEmpty ? skipped('unfinished_batch') : batchEvent(call, request)

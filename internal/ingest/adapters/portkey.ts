@@ -50,7 +50,7 @@ const WANTED = {
  */
 export const portkey: JsonSource = { name: 'portkey', wanted: WANTED, map: fromPortkey }
 
-export function fromPortkey(payload: Selected, { caller, receivedAtMs }: IntakeRequest): Mapped {
+function fromPortkey(payload: Selected, { caller, receivedAtMs }: IntakeRequest): Mapped {
   const [request, response] = [objectOf(payload['request']), objectOf(payload['response'])]
   const answer = objectOf(response['json'])
   const served = modelOf(answer['model'])

@@ -4,7 +4,7 @@ import { BYTES, ProtobufReader } from '../otlp/protobuf-reader.js'
 import { SERVICE_NAMES } from './grpc-answers.js'
 
 /** Of `grpc.health.v1`. Its `Watch` is not there: balancers then take a server for healthy that accepts connections. */
-export const HEALTH = 'grpc.health.v1.Health'
+const HEALTH = 'grpc.health.v1.Health'
 export const HEALTH_CHECK = `/${HEALTH}/Check`
 
 const SERVING = 1

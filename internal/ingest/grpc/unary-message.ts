@@ -2,7 +2,7 @@ import { Transform, type TransformCallback } from 'node:stream'
 import type { PacedBytes } from './paced-bytes.js'
 
 /** Before each message: a byte that says whether it is compressed, then its length. */
-export const PREFIX_BYTES = 5
+const PREFIX_BYTES = 5
 
 /** What the prefix of a message says. */
 export interface MessageHead {

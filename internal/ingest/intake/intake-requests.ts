@@ -348,9 +348,7 @@ const TOO_MANY_EVENTS = problem('PAYLOAD_TOO_LARGE', `A body may hold at most ${
  * The credentials of a request as the authenticator takes them. Besides what the API takes, Basic: many tools can send
  * nothing but a user and a password. The password is then the API key or the token; the user name is ignored.
  */
-export function intakeCredentials({
-  headersDistinct,
-}: Pick<IncomingMessage, 'headersDistinct'>): Credentials | Problem {
+function intakeCredentials({ headersDistinct }: Pick<IncomingMessage, 'headersDistinct'>): Credentials | Problem {
   const [apiKey = '', ...otherKeys] = headersDistinct['x-api-key'] ?? []
   const [authorization = '', ...others] = headersDistinct['authorization'] ?? []
   if (otherKeys.length + others.length > 0) return REPEATED

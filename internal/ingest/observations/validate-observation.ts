@@ -67,7 +67,7 @@ export const DATA_BYTES_MAX = 8 * 1024
  * @param data of a parsed JSON body
  * @returns the first reason against it, which names neither a key nor a value; undefined when there is none
  */
-export function dataFault(data: object): string | undefined {
+function dataFault(data: object): string | undefined {
   const count = { keys: 0 }
   const fault = faultWithin(data, 1, count)
   if (fault !== undefined) return fault

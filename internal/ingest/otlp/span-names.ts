@@ -127,7 +127,7 @@ export function termsOf(facts: Facts, region: string | undefined): SpanTerms {
 }
 
 /** A tier by a provider's word; `auto` asks for whatever is free, and names none. */
-export function tierOf(value: FactValue | undefined): ServiceTier | undefined {
+function tierOf(value: FactValue | undefined): ServiceTier | undefined {
   if (typeof value !== 'string') return undefined
   const tier = unquoted(value).toLowerCase()
   if (STANDARD.has(tier)) return 'standard'

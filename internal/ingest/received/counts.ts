@@ -98,7 +98,7 @@ export class Counts {
 const REASON_PARTS = ['passedOver', 'rejected', 'lacking', 'refusedRequests'] as const
 
 /** Counts by reason, bounded. */
-export class Reasons {
+class Reasons {
   private readonly counted = new Map<string, Counted>()
 
   add(reason: string, count: number, atMs: number): void {

@@ -8,7 +8,7 @@ import { type Finding, failure, ok } from './finding.js'
 export type Client = Pick<HttpServiceClient, 'get' | 'post'>
 
 /** The service of the probe's record. It costs nothing: it says that the caller's own cache answered. */
-export const PROBE_SERVICE = 'attribution-doctor'
+const PROBE_SERVICE = 'attribution-doctor'
 const POLL_EVERY_MS = 200
 
 /**

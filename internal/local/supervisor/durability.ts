@@ -9,7 +9,7 @@ const WRITE_BYTES = 4_096
  *
  * @throws the system's error
  */
-export function syncedWriteMs(folder: string): number {
+function syncedWriteMs(folder: string): number {
   const file = join(folder, '.synced')
   const descriptor = openSync(file, 'w', 0o600)
   try {

@@ -52,7 +52,7 @@ export async function prepareInstance(
  *
  * @throws ConfigError when the change is not possible; nothing is changed then
  */
-export async function changeLayout(broker: Broker, wanted: WantedLayout, print: (line: string) => void): Promise<void> {
+async function changeLayout(broker: Broker, wanted: WantedLayout, print: (line: string) => void): Promise<void> {
   const found = await readLayout(broker)
   if (found === undefined) return
   const { layout: before } = found

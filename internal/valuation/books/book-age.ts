@@ -9,7 +9,7 @@ export const BOOK_AGE_DAYS_MAX = 45
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /** Since the day that a book describes; 0 for one of the future. @param asOf YYYY-MM-DD */
-export const bookAgeMs = (asOf: string, nowMs: number): number => Math.max(0, nowMs - Date.parse(`${asOf}T00:00:00Z`))
+const bookAgeMs = (asOf: string, nowMs: number): number => Math.max(0, nowMs - Date.parse(`${asOf}T00:00:00Z`))
 export const bookAgeDays = (asOf: string, nowMs: number): number => Math.floor(bookAgeMs(asOf, nowMs) / DAY_MS)
 
 /**

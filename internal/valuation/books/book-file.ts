@@ -74,7 +74,7 @@ const row = z.looseObject({
   flags: z.array(z.string()).optional(),
 })
 
-export const bookFile = z.looseObject({
+const bookFile = z.looseObject({
   as_of: day,
   providers: z.record(z.string(), z.looseObject({ tier_rule: z.string().optional(), rules: z.array(rule).optional() })),
   models: z.array(row).min(1),

@@ -3,7 +3,7 @@ import type { KV } from '@nats-io/kv'
 import type { ObjectStore } from '@nats-io/obj'
 import { type BookFile, packBook, unpackBook } from './book-version.js'
 
-export const BOOK_KINDS = ['prices', 'energy'] as const
+const BOOK_KINDS = ['prices', 'energy'] as const
 export type BookKind = (typeof BOOK_KINDS)[number]
 
 /** A book that somebody has proposed: no call is valued by it until a person accepts it. */

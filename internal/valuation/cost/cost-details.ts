@@ -10,7 +10,7 @@ import type { MatchStep } from '../names/model-names.js'
 import type { Fees, RateOrigin, Rates, SheetTier, UnitRates } from './rate-sheet.js'
 
 /** Why a call is unpriced. A closed list: coverage reports group by it. */
-export const UNPRICED_REASONS = [...MISSING_PRICE_REASONS, ...UNPRICEABLE_REASONS] as const
+const UNPRICED_REASONS = [...MISSING_PRICE_REASONS, ...UNPRICEABLE_REASONS] as const
 export type UnpricedReason = (typeof UNPRICED_REASONS)[number]
 
 /** Doubts about a price, each with the maximum confidence it allows, in hundredths. */
@@ -69,7 +69,7 @@ export const COST_FLAGS = {
 export type CostFlag = keyof typeof COST_FLAGS
 
 /** Why a cost that the caller stated is doubted. */
-export const STATED_COST_DOUBTS = [
+const STATED_COST_DOUBTS = [
   /** Far from the price, or above the ceiling of a call: it counts, but not for chargeback. */
   'implausible',
   /** The credential is not trusted to state costs, or its sender is known to leave a part out: the price counts. */

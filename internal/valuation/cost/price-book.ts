@@ -135,7 +135,7 @@ export interface PriceWindow {
 }
 
 /** Why the book has no entry. A closed list. */
-export const LOOKUP_FAILURES = [
+const LOOKUP_FAILURES = [
   'unknown_provider',
   'unknown_model',
   'opaque_profile',

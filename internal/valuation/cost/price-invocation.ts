@@ -35,7 +35,7 @@ export interface CostResult {
 }
 
 /** Maximum of cached models per book and tenant; above it the cache is cleared and filled again. */
-export const KEPT_MODELS_MAX = 20_000
+const KEPT_MODELS_MAX = 20_000
 
 /** How much a cost is worth that the caller states. */
 export interface StatedCostRule {

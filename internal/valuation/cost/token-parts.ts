@@ -6,7 +6,7 @@ import type { Invocation } from '../../invocations/invocation.js'
 import { billedAs, RATE_PARTS, type RatePart, type Rates } from './rate-sheet.js'
 
 /** A cache write with at least this lifetime is billed at the one-hour rate. */
-export const LONG_CACHE_TTL_SECONDS = 3600
+const LONG_CACHE_TTL_SECONDS = 3600
 
 /** The fields that a price depends on. Counts are integers, 0 or more, checked at admission; absent means unknown. */
 export type TokenFacts = Pick<

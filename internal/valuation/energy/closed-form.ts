@@ -42,7 +42,7 @@ export const CONSTANTS = {
 } as const
 
 /** Wh and gCO2e are rounded to this many decimals, half-even, once, at the end. */
-export const FOOTPRINT_DECIMALS = 12
+const FOOTPRINT_DECIMALS = 12
 
 /** [lower, upper], plain decimals. */
 export type Range = readonly [string, string]
@@ -202,7 +202,7 @@ export function rounded<U extends Unit>({ numerator, denominator }: Ratio): Quan
   return quantityOfSteps<U>(divideHalfEven(numerator * PLACES, denominator) * STEPS_PER_PLACE)
 }
 
-export function sumOf(forms: readonly Linear[]): Linear {
+function sumOf(forms: readonly Linear[]): Linear {
   return {
     perToken: add(NOTHING, ...forms.map(({ perToken }) => perToken)),
     constant: add(NOTHING, ...forms.map(({ constant }) => constant)),
@@ -210,7 +210,7 @@ export function sumOf(forms: readonly Linear[]): Linear {
   }
 }
 
-export function halved(form: Linear): Linear {
+function halved(form: Linear): Linear {
   return scaled(form, HALF)
 }
 

@@ -9,7 +9,7 @@ import type { Range } from './closed-form.js'
 import type { ZoneOrigin } from './grid.js'
 
 /** Why a value is unknown. A closed list: coverage reports count by it. */
-export const FOOTPRINT_REASONS = [
+const FOOTPRINT_REASONS = [
   'unknown_model',
   'no_output_tokens',
   'zero_output_tokens',
@@ -21,7 +21,7 @@ export const FOOTPRINT_REASONS = [
 export type FootprintReason = (typeof FOOTPRINT_REASONS)[number]
 
 /** Caveats that qualify the numbers. */
-export const FOOTPRINT_NOTES = [
+const FOOTPRINT_NOTES = [
   /** Served from the caller's own cache: no model ran. */
   'served_from_local_cache',
   /** More than ten times as many input tokens as output tokens: the method largely ignores prefill. */

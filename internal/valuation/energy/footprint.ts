@@ -59,9 +59,9 @@ export interface Footprint {
 }
 
 /** Maximum of cached models per set of tables and tenant; above it the cache is cleared and filled again. */
-export const KEPT_MODELS_MAX = 20_000
+const KEPT_MODELS_MAX = 20_000
 /** Input of at least this multiple of the output is not covered by the fit, which used short prompts. */
-export const PREFILL_MULTIPLE = 10
+const PREFILL_MULTIPLE = 10
 
 /** Reads the tables of the release from this directory. The only I/O of the energy rules; call it once, at start. */
 export function loadFootprintTables(): FootprintTables {
@@ -72,7 +72,7 @@ export const loadEnergyFile = (): EnergyFile => read('./energy.data.json') as En
 
 const read = (name: string): unknown => JSON.parse(readFileSync(new URL(name, import.meta.url), 'utf8'))
 
-export function footprintTables(energyFile: EnergyFile, gridFile: GridFile): FootprintTables {
+function footprintTables(energyFile: EnergyFile, gridFile: GridFile): FootprintTables {
   return { models: energyModels(energyFile), grid: grid(gridFile) }
 }
 

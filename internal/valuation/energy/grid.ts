@@ -33,7 +33,7 @@ export interface TenantGridFactor {
   readonly to?: string | undefined
 }
 
-export const ZONE_ORIGINS = ['event_region', 'tenant', 'model_id', 'operator_default', 'world'] as const
+const ZONE_ORIGINS = ['event_region', 'tenant', 'model_id', 'operator_default', 'world'] as const
 export type ZoneOrigin = (typeof ZONE_ORIGINS)[number]
 
 export interface ZoneChoice {

@@ -13,7 +13,7 @@ import { providerOfModels } from './model-vendors.js'
  * Rewrites of a name, in the order of the attempts. `region_default`, `region_unstated` and `free_variant` are
  * steps of the look-up in a price book.
  */
-export const MATCH_STEPS = [
+const MATCH_STEPS = [
   'provider_alias',
   'gateway_prefix',
   'provider_from_model',

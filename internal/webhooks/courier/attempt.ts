@@ -41,7 +41,7 @@ export interface AttemptDeps {
 }
 
 /** Maximum response bytes that are read. */
-export const RESPONSE_BYTES_MAX = 64 * 1024
+const RESPONSE_BYTES_MAX = 64 * 1024
 
 /**
  * Posts to a receiver once: resolves its host again, connects only to an address of that answer, and follows no

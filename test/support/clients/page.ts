@@ -59,7 +59,7 @@ const STATED: readonly (readonly [what: string, fields: readonly (keyof Invocati
   ['response id', ['response_id']],
 ]
 
-export function clientsPage(clients: readonly Client[]): string {
+function clientsPage(clients: readonly Client[]): string {
   const sorted = [...clients].sort((one, other) => (titleOf(one) < titleOf(other) ? -1 : 1))
   const rows = sorted.map(
     (client) => `| ${titleOf(client)} | ${statedBy(client)} | ${rightOf(client)} of ${client.compared.length} |`,

@@ -35,7 +35,7 @@ const BASELINES = {
 export type BaselineName = keyof typeof BASELINES
 export const BASELINE_NAMES = Object.keys(BASELINES) as BaselineName[]
 
-export const fileOfBaseline = (name: BaselineName): string =>
+const fileOfBaseline = (name: BaselineName): string =>
   fileURLToPath(new URL(`../../baselines/${name}.json`, import.meta.url))
 
 /** @returns breaking changes; without any, additions that are not recorded */

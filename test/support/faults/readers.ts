@@ -18,7 +18,7 @@ export function clientOf(url: string, { apiKey }: TenantAccess, giveUpMs: number
 }
 
 /** Follows `next_cursor` to the end, page by page from one gateway and the other. */
-export async function walkAll(clients: readonly HttpServiceClient[]): Promise<ShownRecord[]> {
+async function walkAll(clients: readonly HttpServiceClient[]): Promise<ShownRecord[]> {
   const records: ShownRecord[] = []
   let cursor: string | undefined
   for (let turn = 0; ; turn++) {
@@ -105,7 +105,7 @@ export async function exportAll(client: HttpServiceClient): Promise<Total> {
   }
 }
 
-export async function reportOf(client: HttpServiceClient): Promise<Total> {
+async function reportOf(client: HttpServiceClient): Promise<Total> {
   const period = `from=${dayOf(Date.now() - DAY_MS)}&to=${dayOf(Date.now() + 2 * DAY_MS)}`
   const { status, body } = await client.get(`/v1/reports/usage?${period}`)
   if (status !== 200) throw new Error(`no report (${status}): ${body}`)

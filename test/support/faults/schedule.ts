@@ -5,7 +5,7 @@
 import { type Random, seededRandom } from '../../../internal/local/sandbox/random.js'
 
 /** The first gateway and attributor, store, courier and exporter are children of `up`; it starts them again. */
-export const ROLES = ['gateway', 'attributor', 'store', 'courier', 'exporter', 'gateway-2', 'attributor-2'] as const
+const ROLES = ['gateway', 'attributor', 'store', 'courier', 'exporter', 'gateway-2', 'attributor-2'] as const
 export type RoleName = (typeof ROLES)[number]
 /** They have no supervisor that must see them die, so they can be started with a clock of their own. */
 export const OWN_ROLES = ['gateway-2', 'attributor-2'] as const
@@ -17,13 +17,13 @@ export type BrokerNumber = (typeof BROKERS)[number]
  * would also lose lines of its log of tokens by this form of it
  * (`deploy/decisions/failed-writes-of-the-embedded-engine.md`).
  */
-export const DISK_USERS = ['gateway', 'exporter', 'gateway-2', ...BROKERS] as const
+const DISK_USERS = ['gateway', 'exporter', 'gateway-2', ...BROKERS] as const
 export type DiskUser = (typeof DISK_USERS)[number]
 /** Whose connections to a broker: those of the children of `up`, or those of the second gateway and attributor. */
 export const SIDES = ['first', 'second'] as const
 export type Side = (typeof SIDES)[number]
 /** What becomes of connections. */
-export const TROUBLES = ['cut', 'held', 'delayed'] as const
+const TROUBLES = ['cut', 'held', 'delayed'] as const
 export type Trouble = (typeof TROUBLES)[number]
 
 export type Fault =

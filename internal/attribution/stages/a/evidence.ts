@@ -111,10 +111,6 @@ export const STRENGTH = {
   trace_correlated: 0,
 } as const satisfies Record<keyof typeof CONFIDENCE, number>
 
-/** Whether the facts stage found this evidence in the event itself: it then counts for other events of the trace. */
-export const isFact = (basis: EvidenceBasis): basis is Exclude<keyof typeof STRENGTH, 'trace_correlated'> =>
-  basis in STRENGTH && basis !== 'trace_correlated'
-
 export interface EvidenceDeps extends Pick<AllocationDeps, 'policyOf'> {
   readonly directory: Directory
   readonly mappingOf: (tenantId: string) => MappingPolicy

@@ -34,7 +34,7 @@ export interface Answered {
 }
 
 /** Identifies the rules of the baseline. */
-export const BASELINE_VERSION = 'baseline-1'
+const BASELINE_VERSION = 'baseline-1'
 
 /**
  * Attributes a tenant's calls with its serving model or, if there is none or it fails, with the baseline.

@@ -8,10 +8,7 @@ const HEAD = ['from', 'to', '#calls', '#cost USD']
 const LISTED_MAX = 12
 
 /** What a job of the API moves, or would move. */
-export type MovingJob = Pick<
-  Reattribution,
-  'status' | 'dry_run' | 'seen' | 'records' | 'cost_usd' | 'unnamed' | 'moves'
->
+type MovingJob = Pick<Reattribution, 'status' | 'dry_run' | 'seen' | 'records' | 'cost_usd' | 'unnamed' | 'moves'>
 
 interface MovesProps {
   readonly job: MovingJob

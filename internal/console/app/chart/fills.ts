@@ -7,7 +7,7 @@ const KEY = 'attribution.colours'
 let known = knownOf(localStorage.getItem(KEY))
 
 /** The colours of the names of one chart, which this browser remembers. */
-export function colours(names: readonly string[]): ReadonlyMap<string, number> {
+function colours(names: readonly string[]): ReadonlyMap<string, number> {
   const found = coloursOf(names, known)
   const text = knownText(found.known)
   if (text !== knownText(known)) localStorage.setItem(KEY, text)

@@ -79,7 +79,7 @@ export const NotAllowed = ({ scope, title, children }: NotAllowedProps) => (
   </section>
 )
 
-export const Slow = ({ what }: WhatProps) => (
+const Slow = ({ what }: WhatProps) => (
   <p class="notice" role="status">
     Still reading {what} … It shows as soon as it is there.
   </p>

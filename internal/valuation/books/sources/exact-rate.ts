@@ -6,7 +6,7 @@ import { RATE_DECIMALS_MAX } from '../../cost/rate-sheet.js'
  */
 
 /** A number as JSON writes it. Bounded, so that its power of ten stays small. */
-export const NUMBER_TEXT = /^(\d{0,24})(?:\.(\d{0,30}))?(?:[eE]([+-]?\d{1,2}))?$/
+const NUMBER_TEXT = /^(\d{0,24})(?:\.(\d{0,30}))?(?:[eE]([+-]?\d{1,2}))?$/
 const WHOLE_DIGITS_MAX = 9
 
 /**

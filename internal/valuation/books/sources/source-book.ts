@@ -3,7 +3,7 @@ import type { RateSheet } from '../../cost/rate-sheet.js'
 
 /** Another price book, in the form of ours: what `attribution prices propose` compares with the book in force. */
 
-export const SOURCE_NAMES = ['genai-prices', 'litellm'] as const
+const SOURCE_NAMES = ['genai-prices', 'litellm'] as const
 export type SourceName = (typeof SOURCE_NAMES)[number]
 
 export interface SourceRow {

@@ -4,8 +4,6 @@ import { fieldShown, wordOf } from '../../../figures/words.js'
 
 export type { Budget }
 
-export type Span = Budget['period']
-
 export type BudgetFilter = Budget['filter']
 
 export type Crossing = BudgetGroup['crossings'][number]

@@ -28,7 +28,7 @@ import { labelShown } from './dimensions.js'
 import { Happened } from './happened.js'
 import type { OverviewFigures } from './load.js'
 
-export interface ChangesProps {
+interface ChangesProps {
   readonly figures: OverviewFigures
   readonly params: URLSearchParams
 }
