@@ -134,7 +134,7 @@ async function install(root, how) {
   const attempts = ['--fetch-retries=2', '--fetch-retry-mintimeout=500', '--fetch-retry-maxtimeout=3000']
   const ownCache = hasNpmCache() ? undefined : join(root, '.local', 'npm-cache')
   const cache = ownCache === undefined ? [] : ['--cache', ownCache]
-  const everything = ['--include=dev', '--include=optional', '--no-progress']
+  const everything = ['--include=dev', '--include=optional', '--no-progress', '--no-audit', '--no-fund']
   const args = [...first, ...how, ...everything, ...attempts, ...cache]
   const { code, output } = await collect(command, args, { cwd: root })
   if (ownCache !== undefined) rmSync(ownCache, { recursive: true, force: true })

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { ensureBuild } from './build.mjs'
 import { ensureDependencies, linkProgram, requireEngine } from './dependencies.mjs'
 import { ensureNatsServer } from './nats-server.mjs'
-import { explainFileError, SetUpError } from './steps.mjs'
+import { explainFileError, SetUpError, together } from './steps.mjs'
 import { isAtLeast } from './versions.mjs'
 
 /** The project's folder. */
@@ -33,10 +33,11 @@ export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 export async function setUp({ ownsNats = true, ownsStore = true } = {}) {
   checkNode(process.version)
   try {
-    await ensureDependencies(ROOT)
+    // apt waits for its mirror while npm unpacks.
+    const [natsServer] = await together([ownsNats ? ensureNatsServer(ROOT) : undefined, ensureDependencies(ROOT)])
+    if (natsServer !== undefined) process.env.ATTRIBUTION_NATS_SERVER_BIN = natsServer
     linkProgram(ROOT)
     if (ownsStore) requireEngine(ROOT)
-    if (ownsNats) process.env.ATTRIBUTION_NATS_SERVER_BIN = await ensureNatsServer(ROOT)
     await ensureBuild(ROOT)
   } catch (error) {
     throw explainFileError(error)

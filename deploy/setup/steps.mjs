@@ -1,6 +1,6 @@
 /**
- * The output of the set-up: one short line on stderr per step, with its duration, and one line when it fails. Steps
- * that have nothing to do print nothing.
+ * The output of the set-up: short lines on stderr when a step begins and when it ends, with its duration, and one line
+ * when it fails. Steps that have nothing to do print nothing.
  */
 
 /** The set-up has failed. The message is one line that says what is wrong and how to correct it. */
@@ -16,15 +16,27 @@ export class SetUpError extends Error {}
  */
 export async function step(what, work) {
   const startedAt = Date.now()
-  process.stderr.write(`set-up: ${what} ... `)
+  process.stderr.write(`set-up: ${what} ...\n`)
   try {
     const result = await work()
-    process.stderr.write(`${((Date.now() - startedAt) / 1000).toFixed(1)} s\n`)
+    process.stderr.write(`set-up: ${what}: ${((Date.now() - startedAt) / 1000).toFixed(1)} s\n`)
     return result
   } catch (error) {
-    process.stderr.write('failed\n')
+    process.stderr.write(`set-up: ${what}: failed\n`)
     throw error
   }
+}
+
+/**
+ * Waits for steps that run beside each other, all to their ends: a step that has failed leaves no other one running.
+ *
+ * @template {readonly unknown[]} T
+ * @param {T} steps
+ * @returns {Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }>}
+ */
+export async function together(steps) {
+  await Promise.allSettled(steps)
+  return Promise.all(steps)
 }
 
 /**

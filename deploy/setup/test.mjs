@@ -11,12 +11,11 @@ import { foreground } from './commands.mjs'
 import { lastFullRun, reminder } from './last-full-run.mjs'
 import { ensurePromtool } from './promtool.mjs'
 import { ROOT, setUp } from './setup.mjs'
-import { runSetUpMain } from './steps.mjs'
+import { runSetUpMain, together } from './steps.mjs'
 
 await runSetUpMain(async () => {
-  await setUp()
+  await together([setUp(), ensurePromtool(ROOT)])
   await ensureChromium(ROOT)
-  await ensurePromtool(ROOT)
 })
 
 const packages = join(ROOT, 'node_modules')
