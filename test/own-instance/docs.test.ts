@@ -1,13 +1,14 @@
 /**
  * Runs the commands of the documents as they are printed, from a folder that looks like a checkout, against an instance
  * that the README's `npm start` has started. Blocks that are marked as needing a cluster or an outside service are left
- * out. The inner ring runs those of the README, and of the documents that have changed since both rings passed.
+ * out. The inner ring runs those of the README, and of the documents whose blocks of code have changed since both rings
+ * passed.
  */
 import { execFile, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { isDeepStrictEqual, promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { lastFullRun } from '../../deploy/setup/last-full-run.mjs'
 import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
@@ -31,11 +32,16 @@ function checkout(): string {
 function changedDocuments(): readonly string[] {
   const last = lastFullRun(ROOT)
   if (RUNS_BOTH_RINGS || last === undefined) return DOCUMENTS
-  const diff = spawnSync('git', ['diff', '--name-only', last.commit, '--', ...DOCUMENTS], {
-    cwd: ROOT,
-    encoding: 'utf8',
-  })
-  return diff.status === 0 ? diff.stdout.split('\n').filter(Boolean) : DOCUMENTS
+  const git = (...args: string[]) => spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' })
+  const diff = git('diff', '--name-only', last.commit, '--', ...DOCUMENTS)
+  if (diff.status !== 0) return DOCUMENTS
+  return diff.stdout
+    .split('\n')
+    .filter(Boolean)
+    .filter((document) => {
+      const before = git('show', `${last.commit}:${document}`)
+      return before.status !== 0 || !isDeepStrictEqual(codeBlocks(before.stdout), codeBlocks(textOf(document)))
+    })
 }
 
 const changed = changedDocuments()
