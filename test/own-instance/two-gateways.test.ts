@@ -6,6 +6,7 @@ import { freePort } from '../../internal/local/supervisor/supervised-instance.js
 import { ask } from '../support/ask.js'
 import { launchGateway, postTo, wireEvent } from '../support/gateway.js'
 import type { Launched } from '../support/processes.js'
+import { drawn } from '../support/run/rings.js'
 import { launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
 
@@ -71,7 +72,7 @@ async function loggedEvents(type: string): Promise<readonly { readonly invocatio
   }
 }
 
-const PAIRS = 200
+const PAIRS = drawn(200)
 const PAIRS_AT_ONCE = 10
 let keys = 0
 /** Of events that were accepted. */

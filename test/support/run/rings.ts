@@ -69,6 +69,13 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/own-instance/doctor.test.ts': 'a fault that `attribution doctor` does not find',
   'test/cmd/store/lifecycle.test.ts':
     'a store that stops uncleanly, or does not say why it cannot start (`admission` kills one under load)',
+  'test/own-instance/layout.test.ts':
+    'a role that starts although its settings contradict the layout (`internal/broker/layout` holds the rule)',
+  'test/own-instance/leaving.test.ts': 'a gateway that a load balancer still asks when it has ended',
+  'test/own-instance/quarantine.test.ts':
+    'a command that does not list or replay what is quarantined (`internal/broker/quarantine-log` holds the log)',
+  'test/own-instance/frozen-dependencies.test.ts':
+    'an answer that waits for a frozen store or broker (`outage` kills them, `internal/store/silence` times them)',
   'test/own-instance/starting.test.ts': 'an unclear line on the terminal of a program that cannot start',
   'test/own-instance/prometheus.test.ts':
     'a query of a board that shows nothing, an alert that does not fire (with Prometheus)',
@@ -79,6 +86,11 @@ export const OUTER: Readonly<Record<string, string>> = {
     'what only clusters of the official images do (`npm run test:containers`; `random-faults` has three nats-servers)',
   'test/own-instance/deployments.test.ts':
     'a unit of systemd or a service of Compose that cannot write what it needs to',
+  'test/own-instance/api-keys.test.ts':
+    'a key or setting that another gateway knows late (`access/credentials-watch` and `two-gateways` hold the parts)',
+  'test/own-instance/lane.test.ts':
+    'a second record of an event of the lane (`attribution/stages/lane` holds the actor)',
+  'test/own-instance/tls.test.ts': 'a port or a page that is wrong over TLS (`internal/http/tls` holds the listener)',
   'test/own-instance/newer-node.test.ts': 'a difference of Node 24 and its parser',
   'test/own-instance/flooding-tenant.test.ts': 'a tenant that delays others by filling the log',
   'test/own-instance/sandbox.test.ts': 'a sandbox that lacks a kind of record, credentials of the other mode that work',
@@ -107,6 +119,13 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/product/console-corrections.test.ts': 'a correction in the console that changes other records than it showed',
   'test/own-instance/traces.test.ts':
     'a record that late evidence of its trace does not correct, beside kills and overrides',
+  // `console` holds its figures, `console-session` its sign-in, `console-tasks` the ways through it.
+  'test/product/console-answers.test.ts': 'an answer of Unattributed that moves other calls than it says',
+  'test/product/console-changes.test.ts': 'a line of what changed that is wrong, or leads elsewhere',
+  'test/product/console-chart.test.ts': 'a chart that shows, marks or opens something wrongly',
+  'test/product/console-loading.test.ts': 'figures that look current while they load, or while the store is away',
+  'test/product/console-trust.test.ts': 'an amount of what is charged that is not the sum of what is behind it',
+  'test/product/console-views.test.ts': 'a saved view, or a key of the palette, that leads elsewhere',
   'test/product/console-states.test.ts': 'pages of the console while they load, are empty, or lack the right',
   'test/internal/store/queries/records/record-sample.test.ts': 'a sample of 150,000 rows that does not stand for them',
   'test/internal/store/tables/sorted-copies.test.ts': 'a part of 80,000 rows that has a file per column',
