@@ -241,7 +241,7 @@ describe('eligibility', () => {
   })
 
   test('a call without a name is below the floor, and a disputed one stays out of chargeback', async () => {
-    expect((await recordOf({})).interpretation.export_eligibility).toBe('below_floor')
+    expect((await recordOf({}, strict)).interpretation.export_eligibility).toBe('below_floor')
     const record = await recordOf(SERVED)
     await ask('POST', `/v1/attribution/${record.id}/dispute`, { reason: 'This is not our job.' })
     const disputed = await shownAgain(record.id, ({ output_state }) => output_state === 'disputed')
