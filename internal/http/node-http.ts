@@ -99,10 +99,21 @@ class NodeRequest {
     this.query = queryAt < 0 ? '' : target.slice(queryAt + 1)
   }
 
-  getUrl = (): string => this.path
-  getQuery = (): string => this.query
-  getParameter = (): string => this.parameter
-  getMethod = (): string => (this.message.method ?? '').toLowerCase()
+  getUrl(): string {
+    return this.path
+  }
+
+  getQuery(): string {
+    return this.query
+  }
+
+  getParameter(): string {
+    return this.parameter
+  }
+
+  getMethod(): string {
+    return (this.message.method ?? '').toLowerCase()
+  }
 
   getHeader(name: string): string {
     return this.message.headersDistinct[name]?.[0] ?? ''
@@ -152,7 +163,7 @@ class NodeResponse {
   }
 
   onAborted(handler: () => void): this {
-    this.response.once('close', () => {
+    this.response.on('close', () => {
       if (!this.response.writableEnded) handler()
     })
     return this
@@ -161,14 +172,11 @@ class NodeResponse {
   /** The last part comes with the end of the body, as the server expects. */
   onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void): this {
     let held: Buffer = EMPTY
-    const hand = (isLast: boolean): void => {
-      handler(held.buffer.slice(held.byteOffset, held.byteOffset + held.length) as ArrayBuffer, isLast)
-    }
     this.message.on('data', (chunk: Buffer) => {
-      if (held !== EMPTY) hand(false)
+      if (held !== EMPTY) handler(arrayBufferOf(held), false)
       held = chunk
     })
-    this.message.once('end', () => hand(true))
+    this.message.on('end', () => handler(arrayBufferOf(held), true))
     return this
   }
 
@@ -184,7 +192,10 @@ class NodeResponse {
 
   end(body: string | Uint8Array = '', isLast = false): this {
     this.writeHead(isLast, typeof body === 'string' ? Buffer.byteLength(body) : body.length)
-    this.response.end(body)
+    if (typeof body === 'string') this.response.end(body)
+    // As a text: Node keeps bytes while an earlier answer, or the client, holds them up, and they may be used again.
+    // A text also goes into one write with the head.
+    else this.response.end(Buffer.from(body.buffer, body.byteOffset, body.length).latin1Slice(), 'latin1')
     return this.discardRest()
   }
 
@@ -210,9 +221,17 @@ class NodeResponse {
     return this
   }
 
-  getWriteOffset = (): number => this.written
-  close = (): void => void this.response.destroy()
-  getRemoteAddressAsText = (): string => this.message.socket.remoteAddress ?? ''
+  getWriteOffset(): number {
+    return this.written
+  }
+
+  close(): void {
+    this.response.destroy()
+  }
+
+  getRemoteAddressAsText(): string {
+    return this.message.socket.remoteAddress ?? ''
+  }
 
   private writeHead(isLast: boolean, length: number | undefined): void {
     parseHead(this.head)
@@ -230,3 +249,7 @@ class NodeResponse {
 }
 
 const EMPTY = Buffer.alloc(0)
+
+/** Node's parser gives each part of a body memory of its own, which then need not be copied. */
+const arrayBufferOf = ({ buffer, byteOffset, length }: Buffer): ArrayBuffer =>
+  (length === buffer.byteLength ? buffer : buffer.slice(byteOffset, byteOffset + length)) as ArrayBuffer

@@ -1,3 +1,4 @@
+import type { HttpResponse, TemplatedApp } from 'uWebSockets.js'
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
@@ -55,4 +56,27 @@ test('a client that never ends its handshake does not keep its connection for th
   refuseUnreadable({ name: '', message: '', code: 'ERR_TLS_HANDSHAKE_TIMEOUT' }, socket)
 
   expect(socket.destroyed).toBe(true)
+})
+
+test('the bytes of an answer that waits for an earlier one of its connection may be written over', async () => {
+  const responses: HttpResponse[] = []
+  const both = new Promise<void>((resolve) => {
+    const server = app as unknown as TemplatedApp
+    server.post('/', (response) => {
+      responses.push(response)
+      if (responses.length === 2) resolve()
+    })
+  })
+  const client = connect({ port, host: '127.0.0.1' })
+  client.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n'.repeat(2))
+  await both
+  const bytes = Buffer.from('second')
+
+  responses[1]?.writeStatus('200 OK').end(bytes, true)
+  bytes.fill('x')
+  responses[0]?.writeStatus('200 OK').end('first')
+
+  let text = ''
+  for await (const part of client) text += part
+  expect(text.split('\r\n\r\n').slice(1)).toEqual([expect.stringMatching(/^first/), 'second'])
 })
