@@ -195,7 +195,7 @@ class NodeResponse {
     if (typeof body === 'string') this.response.end(body)
     // As a text: Node keeps bytes while an earlier answer, or the client, holds them up, and they may be used again.
     // A text also goes into one write with the head.
-    else this.response.end(Buffer.from(body.buffer, body.byteOffset, body.length).latin1Slice(), 'latin1')
+    else this.response.end(Buffer.from(body.buffer, body.byteOffset, body.length).toString('latin1'), 'latin1')
     return this.discardRest()
   }
 
