@@ -16,7 +16,6 @@ export const KEYS = {
   max_bytes: 2 * 1024 ** 3, // unless the layout says otherwise; reserved on disk
   max_age: 24 * 60 * 60 * 1_000_000_000, // ns; as long as a key counts
   max_msg_size: 1024 * 1024,
-  duplicate_window: 120_000_000_000, // ns
   allow_direct: true,
 } satisfies Partial<StreamConfig>
 

@@ -299,7 +299,7 @@ class History {
         if (breakage === 'keys before their group' && isInvocations(subject)) {
           const keys = new AdmittedKeys(new Uint8Array(SENDER_BYTES))
           for (const { key } of decodeGroup(payload, 1)) if (key !== undefined) keys.add(key)
-          await publish(KEYS_SUBJECT, keys.payload as Uint8Array, `${messageId}.k`, timeoutMs)
+          await publish(KEYS_SUBJECT, keys.payload as Uint8Array, '', timeoutMs)
         }
         return publish(subject, payload, messageId, timeoutMs)
       },

@@ -109,7 +109,7 @@ export class SimulatedBroker {
           const timer = setTimeout(() => resolve({ kind: 'unavailable', reason: 'timeout' }), timeoutMs)
           const copy = Uint8Array.from(payload)
           this.up(host, () => {
-            const known = this.messageIds.get(messageId)
+            const known = messageId === '' ? undefined : this.messageIds.get(messageId)
             const sequence = known ?? this.append(subject, copy, messageId)
             this.down(host, () => {
               clearTimeout(timer)

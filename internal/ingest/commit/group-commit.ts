@@ -65,7 +65,7 @@ export class GroupCommit {
     this.writer = writer
     this.onStored = onStored
     this.sharedKeys = new SharedKeys(
-      (keys, messageId) => writer.storeKeys(keys, messageId),
+      (keys) => writer.storeKeys(keys),
       () => this.scheduleFlush(),
     )
     this.queues = Array.from({ length: partitions + 1 }, (_, partition) => ({
@@ -146,7 +146,7 @@ export class GroupCommit {
     // The next group is written while the keys of this one are.
     queue.isWriting = false
     if (queue.waiting.length > 0) this.scheduleFlush()
-    this.settle(group, isInLog && keys !== undefined ? await this.sharedKeys.store(keys, messageId) : stored)
+    this.settle(group, isInLog && keys !== undefined ? await this.sharedKeys.store(keys) : stored)
   }
 
   private settle(group: OpenGroup, result: Commit): void {

@@ -30,10 +30,8 @@ export interface LogWriter {
   /**
    * Stores the keys of messages that the log has. Not before: a key that is known without its event would swallow the
    * repeat of a lost request.
-   *
-   * @param messageId of the first of these messages
    */
-  storeKeys(keys: Uint8Array, messageId: string): Promise<Commit>
+  storeKeys(keys: Uint8Array): Promise<Commit>
   close(): Promise<void>
 }
 
@@ -71,7 +69,7 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
   return {
     async store(subject, payload, messageId, keys) {
       const message = { subject, payload, messageId }
-      const both = keys === undefined ? [message] : [message, keyMessageOf(keys, messageId)]
+      const both = keys === undefined ? [message] : [message, keyMessageOf(keys)]
       if (!isBrokerUp() || !spool.isEmpty) return spoolIt(both)
       const result = await publisher.publish(subject, payload, messageId, ATTEMPT_MS)
       switch (result.kind) {
@@ -91,8 +89,8 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
       }
     },
 
-    async storeKeys(keys, messageId) {
-      const stored = await delivery.deliverKeys(keyMessageOf(keys, messageId))
+    async storeKeys(keys) {
+      const stored = await delivery.deliverKeys(keyMessageOf(keys))
       if (stored.kind !== 'failed') return { kind: 'stored' }
       log.error({ err: stored.error }, 'keys could not be written to the spool')
       return { kind: 'unavailable', detail: 'The keys cannot be published, and writing them to the spool failed.' }
@@ -105,11 +103,8 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
   }
 }
 
-const keyMessageOf = (keys: Uint8Array, messageId: string): SpoolRecord => ({
-  subject: KEYS_SUBJECT,
-  payload: keys,
-  messageId: `${messageId}.k`,
-})
+/** Without an id, which would cost each gateway and the broker more than a repeat: keys may be stored twice. */
+const keyMessageOf = (keys: Uint8Array): SpoolRecord => ({ subject: KEYS_SUBJECT, payload: keys, messageId: '' })
 
 export interface OrphanSpools {
   readonly spools: readonly Spool[]

@@ -5,7 +5,6 @@ import type { Commit, LogWriter } from './log-writer.js'
 interface Waiting {
   /** As `AdmittedKeys` writes them. */
   readonly payload: Uint8Array
-  readonly messageId: string
   readonly settle: (stored: Commit) => void
 }
 
@@ -28,13 +27,10 @@ export class SharedKeys {
     this.onWaiting = onWaiting
   }
 
-  /**
-   * @param payload of one sender, the same in all calls; at most `GROUP_BYTES_MAX`
-   * @param messageId of their group, and of the message if they are its first
-   */
-  store(payload: Uint8Array, messageId: string): Promise<Commit> {
+  /** @param payload of one sender, the same in all calls; at most `GROUP_BYTES_MAX` */
+  store(payload: Uint8Array): Promise<Commit> {
     if (!this.isWriting) this.onWaiting()
-    return new Promise((settle) => this.waiting.push({ payload, messageId, settle }))
+    return new Promise((settle) => this.waiting.push({ payload, settle }))
   }
 
   /** Begins the next message, unless one is on its way. */
@@ -45,22 +41,21 @@ export class SharedKeys {
   private async writeNext(): Promise<void> {
     this.isWriting = true
     const taken = this.takeMessage()
-    const [{ messageId }] = taken
     const payload = Buffer.concat(taken.map(({ payload }, i) => (i === 0 ? payload : payload.subarray(SENDER_BYTES))))
-    const stored = await this.write(payload, messageId)
+    const stored = await this.write(payload)
     this.isWriting = false
     if (this.waiting.length > 0) this.onWaiting()
     for (const { settle } of taken) settle(stored)
   }
 
   /** As many as one message can have, at least one. */
-  private takeMessage(): [Waiting, ...Waiting[]] {
+  private takeMessage(): Waiting[] {
     let bytes = 0
     const over = this.waiting.findIndex(({ payload }) => {
       bytes += payload.length
       return bytes > GROUP_BYTES_MAX
     })
     const count = over === -1 ? this.waiting.length : Math.max(over, 1)
-    return this.waiting.splice(0, count) as [Waiting, ...Waiting[]]
+    return this.waiting.splice(0, count)
   }
 }

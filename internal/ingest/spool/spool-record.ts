@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto'
 
 /** One message for the log, as it waits on disk. */
 export interface SpoolRecord {
-  /** The broker's message id: the same at each delivery, so that a repeat is stored once. At most 65,535 bytes. */
+  /**
+   * The broker's message id: the same at each delivery, so that a repeat is stored once. Empty: it may be stored twice.
+   * At most 65,535 bytes.
+   */
   readonly messageId: string
   /** At most 65,535 bytes. */
   readonly subject: string
