@@ -71,6 +71,8 @@ export class InFlight<Answer> {
   private readonly nextSlots: Int32Array
   private readonly chains: Int32Array
   private firstFree = 0
+  /** Slots from here on were never taken: those that became free last are taken first. */
+  private untouched = 0
   /** A slot's number of uses: a ticket is uses * keysMax + slot, and void once its use is over. */
   private readonly uses: Float64Array
   private readonly isOccupied: Uint8Array
@@ -165,9 +167,9 @@ export class InFlight<Answer> {
    * for it. Nothing else changes: they still get the outcome.
    */
   notifyOverdue(ageMs: number): void {
-    const { isOccupied, occupiedAtMs } = this
+    const { isOccupied, occupiedAtMs, untouched } = this
     const beforeMs = this.options.clock() - ageMs
-    for (let slot = 0; slot < isOccupied.length; slot++) {
+    for (let slot = 0; slot < untouched; slot++) {
       if (isOccupied[slot] !== 1 || (occupiedAtMs[slot] ?? 0) > beforeMs) continue
       occupiedAtMs[slot] = Number.POSITIVE_INFINITY
       this.holders[slot]?.overdue()
@@ -231,6 +233,7 @@ export class InFlight<Answer> {
     const slot = this.firstFree
     if (slot === NONE) return FULL
     this.firstFree = this.nextSlots[slot] ?? NONE
+    if (slot === this.untouched) this.untouched++
     const at = slot * SLOT_WORDS
     this.slots[at] = key[0] ?? 0
     this.slots[at + 1] = key[1] ?? 0
