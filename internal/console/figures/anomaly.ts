@@ -15,15 +15,16 @@ export function timesExpected({ observed_usd: observed, expected_usd: expected }
     : `${times < 10 ? times.toFixed(1) : Math.round(times)} times`
 }
 
-/** Parameters of the explorer that show the calls of the hour. */
-export function callsOfHour({ scope, window }: Anomaly, zone: string): Readonly<Record<string, string>> {
-  const day = dayTextOf(Date.parse(window.from), zone)
-  return {
-    period: `${day}..${dayTextOf(Date.parse(window.to) - 1, zone)}`,
-    'filter[service][eq]': scope.service,
-    'filter[provider][eq]': scope.provider,
-    'filter[event_time][gte]': window.from,
-    'filter[event_time][lt]': window.to,
-    sort: '-cost_usd',
-  }
+/** Filters that select the calls of the hour. */
+export const filtersOfAnomaly = ({ scope, window }: Anomaly): Readonly<Record<string, string>> => ({
+  ...Object.fromEntries(Object.entries(scope).map(([field, value]) => [`filter[${field}][eq]`, value])),
+  'filter[event_time][gte]': window.from,
+  'filter[event_time][lt]': window.to,
+})
+
+/** Parameters of the explorer that show them, the dearest first. */
+export function callsOfHour(anomaly: Anomaly, zone: string): Readonly<Record<string, string>> {
+  const { from, to } = anomaly.window
+  const days = [Date.parse(from), Date.parse(to) - 1].map((ms) => dayTextOf(ms, zone))
+  return { period: days.join('..'), ...filtersOfAnomaly(anomaly), sort: '-cost_usd' }
 }

@@ -1,4 +1,5 @@
 import type { Annotation, Anomaly, Books, LoggedEvent, Price } from 'attribution-service/sdk/api'
+import { filtersOfAnomaly } from './anomaly.js'
 import { usdShown } from './shown.js'
 
 /** Something that happened at a time, as charts mark it. */
@@ -25,22 +26,18 @@ export const markOfAnnotation = ({ id, at, text, link, service }: Annotation, is
 
 /** @param linkTo the calls that match some filters; undefined for a person who may not see any */
 export function markOfAnomaly(
-  { scope, observed_usd: observed, expected_usd: expected, window }: Anomaly,
+  anomaly: Anomaly,
   linkTo: (filters: Readonly<Record<string, string>>) => string | undefined,
 ): Mark {
-  const { service, owner, provider } = scope
-  const filters = {
-    ...Object.fromEntries(Object.entries(scope).map(([field, value]) => [`filter[${field}][eq]`, value])),
-    'filter[event_time][gte]': window.from,
-    'filter[event_time][lt]': window.to,
-  }
+  const { observed_usd: observed, expected_usd: expected, window } = anomaly
+  const { service, owner, provider } = anomaly.scope
   return {
     atMs: Date.parse(window.from),
     kind: 'anomaly',
     text:
       `${service || 'no service'} of ${owner || 'nobody'} at ${provider}: USD ${usdShown(observed)} in an hour, ` +
       `where USD ${usdShown(expected)} is usual`,
-    ...linked(linkTo(filters)),
+    ...linked(linkTo(filtersOfAnomaly(anomaly))),
   }
 }
 

@@ -21,10 +21,13 @@ test.each([
   expect(timesExpected(anomaly(observed, expected))).toBe(shown)
 })
 
-test('its calls are those of its hour and service, in the viewer’s days', () => {
-  expect(callsOfHour(anomaly('2', '1'), 'Asia/Kolkata')).toMatchObject({
+test('its calls are those of its hour, service, owner and provider, in the viewer’s days, the dearest first', () => {
+  expect(callsOfHour(anomaly('2', '1'), 'Asia/Kolkata')).toEqual({
     period: '2026-11-22..2026-11-22',
+    sort: '-cost_usd',
     'filter[service][eq]': 'support-chat',
+    'filter[owner][eq]': 'team-support',
+    'filter[provider][eq]': 'openai',
     'filter[event_time][gte]': '2026-11-21T23:00:00.000Z',
     'filter[event_time][lt]': '2026-11-22T00:00:00.000Z',
   })
