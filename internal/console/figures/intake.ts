@@ -26,8 +26,8 @@ interface IntakeAddresses {
   readonly intake: string
 }
 
-/** In place of a key that nobody has made yet. */
-export const SOME_KEY = 'ak_live_...'
+/** In place of a key that nobody has made yet: as keys of the service begin. */
+export const someKey = (isSandbox: boolean): string => (isSandbox ? 'ak_test_...' : 'ak_live_...')
 
 const GATEWAY = { isGateway: true, layer: 'gateway' } as const
 

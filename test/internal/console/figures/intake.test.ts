@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { INTAKE_SOURCES, intakeAddress, SOME_KEY } from '../../../../internal/console/figures/intake.js'
+import { formatApiKey } from '../../../../internal/auth/api-keys.js'
+import { INTAKE_SOURCES, intakeAddress, someKey } from '../../../../internal/console/figures/intake.js'
 
+const SOME_KEY = someKey(false)
 const DOCS = new URL('../../../../deploy/docs/', import.meta.url)
 const guideOf = (guide: string): string => readFileSync(new URL(guide, DOCS), 'utf8')
 
@@ -9,6 +11,12 @@ test('the intake port has the host and the protocol of the API; 0 means that it 
   expect(intakeAddress('https://attribution.example.com', 4318)).toBe('https://attribution.example.com:4318')
   expect(intakeAddress('http://127.0.0.1:8080', 8462)).toBe('http://127.0.0.1:8462')
   expect(intakeAddress('http://127.0.0.1:8080', 0)).toBeUndefined()
+})
+
+test.each(['production', 'sandbox'] as const)('a key that is still to be made begins as those of %s', (mode) => {
+  const key = formatApiKey(mode, `key_${'0'.repeat(26)}`, new Uint8Array(32))
+
+  expect(key.startsWith(someKey(mode === 'sandbox').replace('...', ''))).toBe(true)
 })
 
 describe.each(Object.entries(INTAKE_SOURCES))('the lines for %s', (_, { guide, intake, block }) => {

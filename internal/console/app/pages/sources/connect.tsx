@@ -2,7 +2,8 @@ import type { Source } from 'attribution-service/sdk/api'
 import { useState } from 'preact/hooks'
 import { linkTo } from '../../../figures/address.js'
 import { whyPassedOver } from '../../../figures/coverage.js'
-import { INTAKE_SOURCES, type IntakeSource, intakeAddress, SOME_KEY } from '../../../figures/intake.js'
+import { INTAKE_SOURCES, type IntakeSource, intakeAddress, someKey } from '../../../figures/intake.js'
+import { isForSandbox } from '../../../figures/sandbox.js'
 import { countShown } from '../../../figures/shown.js'
 import { type Awaited, type Light, lightOf } from '../../../figures/sources.js'
 import { setParams } from '../../address/address.js'
@@ -11,7 +12,7 @@ import { change, messageOf } from '../../parts/change.js'
 import { Copy } from '../../parts/copy.js'
 import { Ago } from '../../parts/instant.js'
 import { chosenTab } from '../../parts/tabs.js'
-import { hasScope } from '../../session/session.js'
+import { currentTokens, hasScope } from '../../session/session.js'
 
 const TITLES = Object.fromEntries(Object.entries(INTAKE_SOURCES).map(([key, { title }]) => [key, title])) as Record<
   keyof typeof INTAKE_SOURCES,
@@ -51,7 +52,8 @@ export function Connect({ params, sources, onKey }: ConnectProps) {
       })
       .catch((cause: unknown) => setProblem(messageOf(cause)))
   }
-  const block = source.block({ api: location.origin, intake: intake ?? '' }, key?.secret ?? SOME_KEY)
+  const secret = key?.secret ?? someKey(isForSandbox(currentTokens()?.accessToken ?? ''))
+  const block = source.block({ api: location.origin, intake: intake ?? '' }, secret)
   return (
     <section class="list" aria-label="Connect a source">
       <header>
