@@ -128,6 +128,25 @@ describe('a sign-in', () => {
   })
 })
 
+test('a page that nobody uses for a week asks for a new sign-in, although it reads what is new by itself', async () => {
+  const dayMs = 24 * 60 * 60 * 1_000
+  await page.clock.install()
+  await signInByPassword(page, service, '/explorer')
+  const openedMs = Date.now()
+  /** For how long the page says that nobody has used it, when it next exchanges its cookie. */
+  const idleMsAt = async (atMs: number): Promise<number> => {
+    const renewal = page.waitForRequest('**/v1/oauth/console/token')
+    await page.clock.setSystemTime(openedMs + atMs)
+    return 1_000 * Number(new URLSearchParams((await renewal).postData() ?? '').get('idle_s'))
+  }
+
+  expect(await idleMsAt(6 * dayMs)).toBeGreaterThanOrEqual(5.9 * dayMs)
+  await page.keyboard.press('Shift')
+  expect(await idleMsAt(6.1 * dayMs)).toBeLessThan(dayMs)
+  expect(await idleMsAt(13.2 * dayMs)).toBeGreaterThan(7 * dayMs)
+  await page.waitForSelector('dialog:has-text("Your sign-in has ended")')
+})
+
 describe('a sign-in that ends in the middle of a form', () => {
   /** @returns the window in which the person is to sign in again */
   async function askedAgain(): Promise<Page> {

@@ -1,3 +1,5 @@
+import { SESSION_IDLE_S_MAX } from './sessions.js'
+
 /**
  * The cookie of a console session: the refresh token of the console's client, where no script can read it. One for each
  * tenant. Browsers keep a `__Host-` cookie for this host alone, and only over https; over http, which is for one's own
@@ -18,7 +20,7 @@ export function consoleCookie(issuer: string) {
   return {
     /** Keeps a session, until a week without a request. @param clientId of the console at the tenant */
     write: (clientId: string, token: string): string =>
-      `${prefix}${clientId}=${token}${attributes}; Max-Age=${IDLE_S_MAX}`,
+      `${prefix}${clientId}=${token}${attributes}; Max-Age=${SESSION_IDLE_S_MAX}`,
     remove: (name: string): string => `${name}=${attributes}; Max-Age=0`,
     /** @returns undefined also for two of one name: one of them is not ours */
     read(header: string, clientId: string): string | undefined {
@@ -33,6 +35,3 @@ export interface Cookie {
   readonly name: string
   readonly token: string
 }
-
-/** As long as a session is kept that is not refreshed (`SESSIONS`). */
-const IDLE_S_MAX = 7 * 24 * 60 * 60

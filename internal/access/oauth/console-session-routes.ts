@@ -8,6 +8,7 @@ import { BEGIN_CONSOLE_SESSION, CONTINUE_CONSOLE_SESSION, END_CONSOLE_SESSIONS }
 import type { OAuthDeps } from './oauth-deps.js'
 import { oauthProblem, oauthProblemForm } from './oauth-errors.js'
 import { readRefreshToken } from './refresh-tokens.js'
+import type { Refreshing } from './sessions.js'
 import { issueToken, recordEnd } from './token-routes.js'
 
 const PATH = '/v1/oauth/console'
@@ -44,8 +45,13 @@ export function consoleSessionRoutes(deps: OAuthDeps): readonly Route[] {
   }
 
   /** Issues an access token, and sets the cookie for the next one. @returns whether it did */
-  const issue = async (exchange: Exchange, client: StoredClient, form: Parameters): Promise<boolean> => {
-    const issued = await issueToken(deps, exchange, { client, form, graceMs: GRACE_MS })
+  const issue = async (
+    exchange: Exchange,
+    client: StoredClient,
+    form: Parameters,
+    refreshing?: Refreshing,
+  ): Promise<boolean> => {
+    const issued = await issueToken(deps, exchange, { client, form, ...(refreshing && { refreshing }) })
     if (issued === undefined) return false
     const user = deps.findUser(issued.subject.person?.userId ?? '')
     exchange.replyJson(`200 OK\r\nSet-Cookie: ${cookies.write(client.id, issued.refreshToken ?? '')}`, {
@@ -73,13 +79,15 @@ export function consoleSessionRoutes(deps: OAuthDeps): readonly Route[] {
       limitsItself: true,
       path: `${PATH}/token`,
       operation: CONTINUE_CONSOLE_SESSION,
-      handle: exchanging(async (exchange, { client, token }) => {
+      handle: exchanging(async (exchange, { client, form: sent, token }) => {
         if (token === undefined) return exchange.replyProblem(NO_SESSION)
         const form = new Map([
           ['grant_type', 'refresh_token'],
           ['refresh_token', token],
         ])
-        await issue(exchange, client, form)
+        // A page that is open asks by itself, and so would never be idle.
+        const idleMs = Math.max(0, 1_000 * (Number(sent.get('idle_s')) || 0))
+        await issue(exchange, client, form, { graceMs: GRACE_MS, idleMs })
       }),
     },
     {

@@ -5,7 +5,7 @@ import type { Parameters } from './form.js'
 import type { TokenSubject } from './issue-token.js'
 import { type OAuthProblem, oauthProblem } from './oauth-errors.js'
 import { formatRefreshToken, readRefreshToken } from './refresh-tokens.js'
-import type { Sessions } from './sessions.js'
+import type { Refreshing, Sessions } from './sessions.js'
 import { isSignedInSince, type StoredUser } from './users.js'
 
 export interface GrantDeps {
@@ -43,8 +43,7 @@ export interface TokenRequest {
   readonly form: Parameters
   /** Whether it comes from the gateway's own machine. */
   readonly isLoopback: boolean
-  /** For how long a refresh token is as good as the one after it (`Sessions.refresh`). Absent: not at all. */
-  readonly graceMs?: number
+  readonly refreshing?: Refreshing
 }
 
 type Grant = (request: TokenRequest, deps: GrantDeps, nowMs: number) => Promise<Granted>
@@ -111,7 +110,7 @@ const authorizationCode: Grant = async (request, { codes, sessions, findUser, si
   return { ok: true, subject, refreshToken }
 }
 
-const refresh: Grant = async ({ client, form, graceMs }, { sessions, findUser, signInKey }, nowMs) => {
+const refresh: Grant = async ({ client, form, refreshing }, { sessions, findUser, signInKey }, nowMs) => {
   const text = form.get('refresh_token')
   if (text === undefined) return refused('invalid_request', 'The refresh_token is missing.')
   const presented = readRefreshToken(signInKey, text)
@@ -134,7 +133,7 @@ const refresh: Grant = async ({ client, form, graceMs }, { sessions, findUser, s
   const scopes = asked.filter((scope) => client.scopes.includes(scope) && user.scopes.includes(scope))
   if (scopes.length === 0) return BAD_REFRESH_TOKEN
 
-  const refreshed = await sessions.refresh(sessionId, generation, nowMs, graceMs)
+  const refreshed = await sessions.refresh(sessionId, generation, nowMs, refreshing)
   if (refreshed.kind === 'reused' && (await sessions.revoke(sessionId))) {
     return { ...BAD_REFRESH_TOKEN, ended: { tenantId: session.tenant_id, userId: user.id } }
   }

@@ -317,7 +317,16 @@ export const CONTINUE_CONSOLE_SESSION: Operation = {
   ...CONSOLE_STEP,
   id: 'continueConsoleSession',
   summary: 'Exchange the cookie for an access token',
-  body: { contents: { [FORM]: { schema: z.object({ client_id: clientId() }) } } },
+  body: {
+    contents: {
+      [FORM]: {
+        schema: z.object({
+          client_id: clientId(),
+          idle_s: z.string().regex(/^\d+$/).optional().describe('For so long nobody has used the console. Default: 0.'),
+        }),
+      },
+    },
+  },
 }
 
 export const END_CONSOLE_SESSIONS: Operation = {

@@ -1,4 +1,5 @@
 import type { KV } from '@nats-io/kv'
+import { SESSIONS } from '../../../streams/buckets.js'
 import type { Scope } from '../../auth/scopes.js'
 import { isLostRace } from '../../broker/errors.js'
 
@@ -19,11 +20,26 @@ export interface StoredSession {
   readonly generation: number
   /** When it last was. Absent: not yet. */
   readonly refreshed_at_ms?: number
+  /** When it was last used: by a person, where the client tells that apart, else by a refresh. Absent: not yet. */
+  readonly active_at_ms?: number
   readonly status: 'active' | 'revoked'
 }
 
 /** Refreshes do not extend it. */
 export const SESSION_LIFE_S_MAX = 30 * 24 * 60 * 60
+/** Without use: for as long as the bucket holds one that is not refreshed. */
+export const SESSION_IDLE_S_MAX = SESSIONS.ttlMs / 1_000
+
+/** How a session is refreshed. */
+export interface Refreshing {
+  /**
+   * For so long after an advance it stays, and the token before the newest one is as good: an answer may be lost, and
+   * several requests may carry the same token. Default: not at all
+   */
+  readonly graceMs?: number
+  /** For so long nobody has used the client, which refreshes by itself. Default: it is in use. */
+  readonly idleMs?: number
+}
 
 export type Refreshed =
   | { readonly kind: 'refreshed'; readonly session: StoredSession }
@@ -36,13 +52,8 @@ export interface Sessions {
   begin(session: StoredSession): Promise<boolean>
   /** The session of an id, active or revoked. */
   find(id: string): Promise<StoredSession | undefined>
-  /**
-   * Advances to the next refresh token, once for each generation.
-   *
-   * @param graceMs for so long after an advance it stays, and the token before the newest one is as good: an answer may
-   * be lost, and several requests may carry the same token. Default: not at all
-   */
-  refresh(id: string, generation: number, nowMs: number, graceMs?: number): Promise<Refreshed>
+  /** Advances to the next refresh token, once for each generation. */
+  refresh(id: string, generation: number, nowMs: number, how?: Refreshing): Promise<Refreshed>
   /**
    * Ends it for good, and with it its refresh token and access tokens. Resolves when this gateway refuses them.
    *
@@ -89,12 +100,14 @@ export function storedSessions(bucket: KV, denyTokensOf: (sessionId: string) => 
 
     find: async (id) => (await read(id))?.session,
 
-    async refresh(id, generation, nowMs, graceMs = 0) {
+    async refresh(id, generation, nowMs, { graceMs = 0, idleMs = 0 } = {}) {
       for (;;) {
         const found = await read(id)
         if (found === undefined || found.session.status === 'revoked') return { kind: 'ended' }
         const { session, revision } = found
         if (nowMs / 1_000 >= session.auth_time + SESSION_LIFE_S_MAX) return { kind: 'ended' }
+        const wasActiveAtMs = session.active_at_ms ?? nowMs - idleMs
+        if (nowMs - wasActiveAtMs >= SESSION_IDLE_S_MAX * 1_000) return { kind: 'ended' }
         const isRecent = nowMs - (session.refreshed_at_ms ?? 0) < graceMs
         if (isRecent && [session.generation, session.generation - 1].includes(generation))
           return { kind: 'refreshed', session }
@@ -102,7 +115,13 @@ export function storedSessions(bucket: KV, denyTokensOf: (sessionId: string) => 
         // restored backup, or a server that no longer leads and does not know it; nobody used a token twice.
         if (generation > session.generation) return { kind: 'ended' }
         if (generation !== session.generation) return { kind: 'reused' }
-        const next = { ...session, generation: generation + 1, refreshed_at_ms: nowMs }
+        const next = {
+          ...session,
+          generation: generation + 1,
+          refreshed_at_ms: nowMs,
+          // Of two tabs, the one that is in use.
+          active_at_ms: Math.max(wasActiveAtMs, nowMs - idleMs),
+        }
         try {
           await bucket.update(id, JSON.stringify(next), revision)
           return { kind: 'refreshed', session: next }

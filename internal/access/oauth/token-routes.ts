@@ -57,12 +57,13 @@ interface Issued {
 export async function issueToken(
   deps: OAuthDeps,
   exchange: Exchange,
-  { client, form, graceMs = 0 }: Pick<TokenRequest, 'client' | 'form' | 'graceMs'>,
+  request: Omit<TokenRequest, 'isLoopback'>,
 ): Promise<Issued | undefined> {
+  const { client, form } = request
   const nowMs = deps.clock()
   const action = form.get('grant_type') === 'refresh_token' ? 'token.refresh' : 'token.issue'
   const entry = { action, tenantId: client.tenant_id, actor: client.id, target: client.id } as const
-  const granted = await grant({ client, form, isLoopback: isLoopback(exchange.address), graceMs }, deps, nowMs)
+  const granted = await grant({ ...request, isLoopback: isLoopback(exchange.address) }, deps, nowMs)
   if (!granted.ok) {
     if (granted.ended !== undefined) await recordEnd(deps, exchange, client, granted.ended)
     await recordTokenAction(deps, exchange, { ...entry, refusal: granted.problem })

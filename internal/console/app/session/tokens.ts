@@ -1,4 +1,5 @@
 import { consoleClientId, consoleLinkUri, consoleRedirectUri } from '../../../auth/console-client.js'
+import { idleS } from './activity.js'
 
 /** An access token, who it is of, and where. Kept in memory only: what renews it is a cookie that no script can read. */
 export interface Tokens {
@@ -31,7 +32,8 @@ export const redeemLink = (tenantId: string, code: string, verifier: string): Pr
   redeemCode(tenantId, code, verifier, consoleLinkUri(location.origin))
 
 /** Of the session that the browser has at the tenant. @throws SignInRefused when there is none, or it has ended */
-export const renewTokens = (tenantId: string): Promise<Tokens> => tokensOf('token', tenantId, {})
+export const renewTokens = (tenantId: string): Promise<Tokens> =>
+  tokensOf('token', tenantId, { idle_s: String(idleS()) })
 
 /** Ends the sessions of this browser, at all tenants. */
 export async function endSessions(): Promise<void> {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { StoredProvider } from '../../../../internal/access/identity-provider/provider.js'
 import { createClient, findConsoleClient } from '../../../../internal/access/oauth/clients.js'
 import { unguessable } from '../../../../internal/access/oauth/issue-token.js'
-import { SESSION_LIFE_S_MAX } from '../../../../internal/access/oauth/sessions.js'
+import { SESSION_IDLE_S_MAX, SESSION_LIFE_S_MAX } from '../../../../internal/access/oauth/sessions.js'
 import { createUser, type StoredUser } from '../../../../internal/access/oauth/users.js'
 import type { AuditEntry } from '../../../../internal/auth/audit-entry.js'
 import { consoleClientId, consoleRedirectUri } from '../../../../internal/auth/console-client.js'
@@ -124,7 +124,7 @@ const signInFields = async (username: string) => ({
   redirect_uri: REDIRECT_URI,
 })
 const signIn = async (cookie = '', username = 'ada') => post('sign-in', { ...(await signInFields(username)), cookie })
-const renew = (cookie: string) => post('token', { client_id: CLIENT, cookie })
+const renew = (cookie: string, idleS = 0) => post('token', { client_id: CLIENT, cookie, idle_s: String(idleS) })
 
 describe('a session of the console', () => {
   test('begins with a code, and has its refresh token in a cookie alone', async () => {
@@ -174,6 +174,18 @@ describe('a session of the console', () => {
 
     expect(last.status).toBe(200)
     expect((await renew(last.cookie)).status).toBe(400)
+  })
+
+  test('ends after a week in which nobody used the page, although the page asks by itself', async () => {
+    const beganMs = nowMs
+    let { cookie, status } = await signIn()
+    let days = 0
+    for (; status === 200 && days < 30; days++) {
+      ;({ cookie, status } = await renew(cookie, (nowMs - beganMs) / 1_000))
+      nowMs += 24 * 60 * 60 * 1_000
+    }
+
+    expect(days).toBe(SESSION_IDLE_S_MAX / (24 * 60 * 60) + 1)
   })
 
   test('ends when the person is disabled, or has a new password', async () => {

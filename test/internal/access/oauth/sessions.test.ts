@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AuthorizationGrant, storedCodes } from '../../../../internal/access/oauth/authorization-codes.js'
 import { unguessable } from '../../../../internal/access/oauth/issue-token.js'
 import {
+  SESSION_IDLE_S_MAX,
   SESSION_LIFE_S_MAX,
   type Sessions,
   type StoredSession,
@@ -77,7 +78,7 @@ describe('a session', () => {
   test('stays at its token for as long as that may be repeated, and then knows the older one', async () => {
     const id = await begun()
     const graceMs = 60_000
-    const refreshAt = (generation: number, atMs: number) => sessions.refresh(id, generation, NOW_MS + atMs, graceMs)
+    const refreshAt = (generation: number, atMs: number) => sessions.refresh(id, generation, NOW_MS + atMs, { graceMs })
     const first = { kind: 'refreshed', session: { generation: 1 } }
 
     expect(await refreshAt(0, 0)).toMatchObject(first)
@@ -93,7 +94,9 @@ describe('a session', () => {
   test('gives many simultaneous requests with a token that may be repeated the same next one', async () => {
     const id = await begun()
 
-    const outcomes = await Promise.all(Array.from({ length: 20 }, () => sessions.refresh(id, 0, NOW_MS, 60_000)))
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, () => sessions.refresh(id, 0, NOW_MS, { graceMs: 60_000 })),
+    )
 
     for (const outcome of outcomes) expect(outcome).toMatchObject({ kind: 'refreshed', session: { generation: 1 } })
   })
@@ -104,6 +107,27 @@ describe('a session', () => {
 
     expect((await sessions.refresh(id, 0, endMs - 1)).kind).toBe('refreshed')
     expect((await sessions.refresh(id, 1, endMs)).kind).toBe('ended')
+  })
+
+  test('ends a week after it was last used, whatever refreshes it meanwhile', async () => {
+    const id = await begun()
+    const weekMs = SESSION_IDLE_S_MAX * 1_000
+    const refreshAt = (generation: number, atMs: number, idleMs: number) =>
+      sessions.refresh(id, generation, NOW_MS + atMs, { idleMs })
+
+    expect((await refreshAt(0, 0, 0)).kind).toBe('refreshed')
+    expect((await refreshAt(1, weekMs - 1, weekMs - 1)).kind).toBe('refreshed')
+    // The person comes back a moment too late.
+    expect((await refreshAt(2, weekMs, 0)).kind).toBe('ended')
+  })
+
+  test('that one tab uses does not end for another one that nobody has used for a week', async () => {
+    const id = await begun()
+    const weekMs = SESSION_IDLE_S_MAX * 1_000
+
+    expect((await sessions.refresh(id, 0, NOW_MS, { idleMs: 0 })).kind).toBe('refreshed')
+    expect((await sessions.refresh(id, 1, NOW_MS + 1, { idleMs: weekMs })).kind).toBe('refreshed')
+    expect((await sessions.find(id))?.active_at_ms).toBe(NOW_MS)
   })
 
   test('that is revoked has ended, and its tokens are denied', async () => {
