@@ -31,9 +31,11 @@ const part = {
   before: side('In the period that it is compared with.'),
 }
 
+const labels = Object.fromEntries(DIMENSION_NAMES.map((name) => [name, z.string().nullable().optional()]))
+
 const mover = z
   .object({
-    ...Object.fromEntries(DIMENSION_NAMES.map((name) => [name, z.string().nullable().optional()])),
+    ...labels,
     unattributed: z.boolean().meta({ description: 'Whether it is the calls without a service or an owner.' }),
     compared: z.enum(['both', 'new', 'gone']).meta({
       description: 'Whether there were calls in both periods; of a group that is `new` or `gone`, all is volume.',
@@ -80,6 +82,15 @@ const answer = z.object({
       description:
         'Groups of too few people in one of the periods (`min_cohort`), with all that they are folded with, as one. ' +
         'Null: there are none.',
+    }),
+  explains_most: z
+    .object({ ...labels, group_by: z.array(groupField) })
+    .meta({ id: 'MostOfChange' })
+    .nullable()
+    .meta({
+      description:
+        'By which of the dimensions, one alone or all together, the difference is explained best, and its group whose ' +
+        'cost moved furthest beyond its part of the cost before. Null: no group did, or nothing changed.',
     }),
   report: z.object({
     ...period,
@@ -154,6 +165,7 @@ export const CHANGES_REPORT: Operation = {
           before: NONE,
         },
         rest: null,
+        explains_most: { group_by: ['served_model'], served_model: 'gpt-4o' },
         report: {
           from: '2026-11-01T00:00:00.000Z',
           to: '2026-12-01T00:00:00.000Z',

@@ -1,6 +1,7 @@
 import type { AnswerRow } from '../store/queries/reports/answer.js'
 import { changeOf, type Mover, type Part } from './changes/decompose.js'
 import type { Effects, Side } from './changes/effects.js'
+import type { Explanation } from './changes/explains-most.js'
 import { PERCENT_DECIMALS } from './compared.js'
 import { decimalText, quotient } from './decimals.js'
 import type { ReportQuestion } from './question.js'
@@ -12,7 +13,10 @@ import { isUnattributed, labelsOf } from './report-rows.js'
 const DECIMALS = 18
 const usd = (steps: bigint): string => decimalText({ steps, decimals: DECIMALS })
 
-export function shownChanges({ parts, isCut }: ChangesAnswer, { groupBy }: Pick<ReportQuestion, 'groupBy'>) {
+export function shownChanges(
+  { parts, explainedBy, isCut }: ChangesAnswer,
+  { groupBy }: Pick<ReportQuestion, 'groupBy'>,
+) {
   const { whole, increases, decreases, others, rest } = parts
   const percent = quotient(changeOf(whole) * 100n, whole.before.cost, PERCENT_DECIMALS)
   const shown = (mover: Mover<AnswerRow>) => shownMover(mover, groupBy)
@@ -26,7 +30,13 @@ export function shownChanges({ parts, isCut }: ChangesAnswer, { groupBy }: Pick<
     decreases: decreases.map(shown),
     others: { groups: others.groups, ...shownPart(others) },
     rest: rest === undefined ? null : { ...shownPart(rest), has_unread_groups: isCut },
+    explains_most: explainedBy === undefined ? null : shownExplanation(explainedBy, groupBy),
   }
+}
+
+function shownExplanation({ dimensions, labels }: Explanation, groupBy: ReportQuestion['groupBy']) {
+  const by = groupBy.filter((_, place) => dimensions.includes(place))
+  return { ...labelsOf({ labels }, by), group_by: by }
 }
 
 const shownMover = (mover: Mover<AnswerRow>, groupBy: ReportQuestion['groupBy']) => ({

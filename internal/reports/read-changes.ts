@@ -3,6 +3,7 @@ import type { FigureName } from '../store/queries/reports/figures.js'
 import { parseSum } from '../units/quantity.js'
 import { type Cell, type Decomposition, decompose } from './changes/decompose.js'
 import { NOTHING, type Side } from './changes/effects.js'
+import { type Explanation, explainsMost } from './changes/explains-most.js'
 import type { ChangesQuestion } from './changes-question.js'
 import { queryOf, type ReportOf, type ReportReads } from './report.js'
 import { spanOf } from './report-period.js'
@@ -10,28 +11,23 @@ import { spanOf } from './report-period.js'
 /** Groups that are read: those that moved most. All others are one row of the answer. */
 export const CELLS_MAX = 2_000
 
-const FIGURES = [
-  'cost_usd',
-  'calls',
-  'input_tokens',
-  'output_tokens',
-  'unpriced_calls',
-  // They tell which group is the calls of nobody.
-  'default_pool_calls',
-  'unattributed_calls',
-] as const satisfies readonly FigureName[]
+/** What a side is made of. */
+const SUMMED = ['cost_usd', 'calls', 'input_tokens', 'output_tokens', 'unpriced_calls'] as const satisfies FigureName[]
+/** And those that tell which group is the calls of nobody. */
+const FIGURES = [...SUMMED, 'default_pool_calls', 'unattributed_calls'] as const satisfies FigureName[]
 
 export interface ChangesAnswer {
   /** How many of the filters hold, in both periods; the others were dropped. */
   readonly filtersApplied: number
   readonly parts: Decomposition<AnswerRow>
+  readonly explainedBy: Explanation | undefined
   /** Whether groups were left unread: `rest` has them, too. */
   readonly isCut: boolean
 }
 
 /**
- * Reads the compared report by group, and what each period is as a whole. What folds in either period, or is not read, is
- * the whole less the groups.
+ * Reads the compared report by group, with what each period is as a whole. What folds in either period, or is not read,
+ * is the whole less the groups.
  */
 export async function readChangesOf(
   { report, moversMax }: ChangesQuestion,
@@ -43,7 +39,7 @@ export async function readChangesOf(
   const comparedBy = (filters: number): ReportQuery & { readonly previous: AnswerScope } => {
     const query = queryOf(report, of, filters, hasClosed)
     if (query.previous === undefined) throw new Error('the question is compared')
-    return { ...query, previous: query.previous, figures: FIGURES, sort: BY_CHANGE }
+    return { ...query, previous: query.previous, figures: FIGURES, summed: SUMMED, sort: BY_CHANGE }
   }
   const holding = ({ scope }: AnswerScope): Promise<number> =>
     reads.holdingFilters(scope, report.groupBy, of.cohortMin, signal)
@@ -55,24 +51,16 @@ export async function readChangesOf(
     filtersApplied = Math.min(await holding(query), await holding(query.previous))
   }
   const query = comparedBy(filtersApplied)
-  const totalOf = async (asked: AnswerScope): Promise<Side> => {
-    const ungrouped = {
-      ...query,
-      ...asked,
-      grouping: { ...query.grouping, groupBy: [] },
-      sort: [],
-      previous: undefined,
-    }
-    const [row] = (await reads.read(ungrouped, 1, signal))?.rows ?? []
-    return row === undefined ? NOTHING : sideOf(row.figures)
-  }
-  // One after the other: the turn of a question at the store is a turn of one query.
-  const { rows = [] } = (await reads.read(query, CELLS_MAX + 1, signal)) ?? {}
-  const now = await totalOf(query)
-  const before = await totalOf(query.previous)
-  const parts = decompose({ before, now }, rows.slice(0, CELLS_MAX).flatMap(cellOf), moversMax)
+  const { rows = [], totals } = (await reads.read(query, CELLS_MAX + 1, signal)) ?? {}
+  // Without calls now, the groups that fold before have no row that could carry the sums.
+  const ungrouped = { ...query, grouping: { ...query.grouping, groupBy: [] } }
+  const { sums } = totals?.sums === undefined ? ((await reads.read(ungrouped, 1, signal))?.totals ?? {}) : totals
+  const whole = { before: sums ? sideOf(sums.before) : NOTHING, now: sums ? sideOf(sums.now) : NOTHING }
+  const cells = rows.slice(0, CELLS_MAX).flatMap(cellOf)
+  const parts = decompose(whole, cells, moversMax)
+  const explainedBy = explainsMost(whole, cells, ({ labels }) => labels)
   // Sorted last are rows that fold in one of the periods: they would be no groups either if they were read.
-  return { filtersApplied, parts, isCut: rows.slice(CELLS_MAX).flatMap(cellOf).length > 0 }
+  return { filtersApplied, parts, explainedBy, isCut: rows.slice(CELLS_MAX).flatMap(cellOf).length > 0 }
 }
 
 const BY_CHANGE: ReportQuery['sort'] = [

@@ -165,7 +165,10 @@ export function isUnattributed(row: AnswerRow, groupBy: readonly GroupField[]): 
   return !row.isFolded && ((has('service') && isAll(inDefaultPool)) || (has('owner') && isAll(unattributed)))
 }
 
-export const labelsOf = (row: AnswerRow, groupBy: readonly GroupField[]): Readonly<Record<string, string | null>> =>
+export const labelsOf = (
+  row: Pick<AnswerRow, 'labels'>,
+  groupBy: readonly GroupField[],
+): Readonly<Record<string, string | null>> =>
   Object.fromEntries(
     groupBy.map((name, i) => [name, (isTagField(name) ? row.labels[i] || null : row.labels[i]) ?? null]),
   )

@@ -1,6 +1,7 @@
 import type {
   ChangeEffects,
   FoldedChange,
+  MostOfChange,
   OtherChanges,
   Mover as ShownMover,
   SuppressedFilters,
@@ -18,6 +19,7 @@ export interface Changes {
   readonly decreases: readonly Mover[]
   readonly others: OtherChanges
   readonly rest: FoldedChange | null
+  readonly explains_most: (MostOfChange & { readonly [dimension: string]: unknown }) | null
   readonly report: {
     readonly from: string
     readonly to: string
@@ -38,6 +40,9 @@ export const CHANGE_GROUPS: Readonly<Record<string, readonly string[]>> = {
   service: ['service'],
   served_model: ['model'],
   'provider,served_model': ['provider', 'model'],
+  pathway_category: ['kind of caller'],
+  owner: ['owner'],
+  provider: ['provider'],
   credential: ['credential'],
 }
 export const DEFAULT_CHANGE_GROUPS = 'service,served_model,pathway_category'

@@ -75,8 +75,10 @@ test('movers are named by all dimensions, with their price and volume, and add u
     ...six('2026-11', 'steady', '7'),
   ])
 
-  const { whole, increases, decreases, others, rest, report } = await changes('', tenant)
+  const { whole, increases, decreases, others, rest, explains_most: most, report } = await changes('', tenant)
 
+  // All dimensions together say no more.
+  expect(most).toEqual({ group_by: ['served_model'], served_model: 'gpt-4o-mini' })
   expect(whole).toMatchObject({ change_usd: '24', change_percent: '36.36' })
   expect(increases).toMatchObject([
     {
@@ -124,6 +126,21 @@ test('a filter that selects too few people in one period is dropped in both', as
   expect(answer.suppressed).toMatchObject({ reason: 'cohort_too_small', applied: [] })
   expect(answer.report.widened_filters).toEqual(['service'])
   expect(answer.whole.change_usd).toBe('53.75')
+})
+
+test('a period without calls is less by all that was before, also where that is of too few people for a row', async () => {
+  const tenant = 'tnt_gone'
+  await insert(tenant, [
+    { month: '2026-10', service: 'chat', model: 'gpt-4o', person: 1, usd: '0.5', tokens: 1 },
+    { month: '2026-10', service: 'search', model: 'gpt-4o', person: 2, usd: '0.25', tokens: 1 },
+  ])
+
+  const { whole, increases, decreases, rest } = await changes('', tenant)
+
+  expect(whole).toMatchObject({ change_usd: '-0.75', before: { cost_usd: '0.75', calls: 2 }, now: { calls: 0 } })
+  expect([increases, decreases]).toEqual([[], []])
+  expect(rest).toMatchObject({ change_usd: '-0.75' })
+  expect((await changes('', 'tnt_nobody')).whole).toMatchObject({ change_usd: '0', change_percent: null })
 })
 
 test('any other period can be compared with, but none that overlaps', async () => {

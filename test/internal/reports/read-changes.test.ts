@@ -5,6 +5,7 @@ import type { ReportReads } from '../../../internal/reports/report.js'
 import type { AnswerRow } from '../../../internal/store/queries/reports/answer.js'
 import type { Compared } from '../../../internal/store/queries/reports/compared.js'
 import { FIGURE_NAMES } from '../../../internal/store/queries/reports/figures.js'
+import { parseSum } from '../../../internal/units/quantity.js'
 
 /** How the changes are read; what they are of real calls is tested beside their route. */
 
@@ -18,18 +19,17 @@ function changesFrom(read: ReportReads['read']) {
   return readChangesOf(asked.question, OF, reads, new AbortController().signal)
 }
 
-test('one query is in flight at a time: a tenant that asks has no more of the store than with any other report', async () => {
-  let inFlight = 0
-  let most = 0
-  await changesFrom(async () => {
-    inFlight++
-    most = Math.max(most, inFlight)
-    await new Promise(setImmediate)
-    inFlight--
-    return { rows: [], totals: { rows: 0, costUsd: '0' } }
+test('one query reads both periods, by group and as a whole', async () => {
+  let queries = 0
+  const { parts } = await changesFrom(async () => {
+    queries++
+    const { figures } = row('both')
+    const sums = { now: { ...figures, cost_usd: '3' }, before: { ...figures, cost_usd: '1' } }
+    return { rows: [row('both')], totals: { rows: 1, costUsd: '3', sums } }
   })
 
-  expect(most).toBe(1)
+  expect(queries).toBe(1)
+  expect(parts.whole).toMatchObject({ now: { cost: parseSum('3') }, before: { cost: parseSum('1') } })
 })
 
 test('groups are unread only if they could have been shown: not those that fold in one of the periods', async () => {

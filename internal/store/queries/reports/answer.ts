@@ -15,6 +15,7 @@ import {
   PREVIOUS_PEOPLE,
   PREVIOUS_TOTAL,
   previousColumn,
+  previousSumColumn,
 } from './compared.js'
 import { type FigureName, figureColumn, figureType } from './figures.js'
 import { type Grouping, groupsSql, labelColumn, PEOPLE, QUERY_BYTES_MAX, type ReportScope, START } from './groups.js'
@@ -39,6 +40,8 @@ export interface ReportQuery extends AnswerScope {
   readonly previous?: AnswerScope | undefined
   /** Whether the filters may hold in that period too; else nothing of it is shown. Default: they may. */
   readonly isPreviousShown?: boolean
+  /** Figures that are summed up over all rows of both periods, for an answer that is not staged. Default: none. */
+  readonly summed?: readonly FigureName[]
 }
 
 /**
@@ -91,6 +94,8 @@ export interface AnswerTotals {
   readonly unspreadCostUsd?: string | undefined
   /** Of the period before; undefined where it is not compared or must not be shown. */
   readonly previousCostUsd?: string | undefined
+  /** Only where asked for: of both periods, whether their rows are shown or not. */
+  readonly sums?: { readonly now: AnswerRow['figures']; readonly before: AnswerRow['figures'] } | undefined
 }
 
 export interface AnswerPage {
@@ -205,7 +210,7 @@ export const foldsIntervals = ({ scope, grouping }: ReportQuery): boolean =>
 
 /** @returns a query of the folded rows, and the columns and the order of an answer over it */
 function rowsSql(query: ReportQuery, bindings: Bindings) {
-  const { grouping, figures, sort, previous } = query
+  const { grouping, figures, sort, previous, summed = [] } = query
   const own = grouping.groupBy.map((_, i) => labelColumn(i))
   const from =
     previous === undefined
@@ -230,6 +235,8 @@ function rowsSql(query: ReportQuery, bindings: Bindings) {
     ...(previous === undefined
       ? []
       : [PREVIOUS_TOTAL, COMPARED_COLUMN, `toString(${PREVIOUS_PEOPLE})`, ...figures.map(previousColumn)]),
+    ...summed.map((name) => `sum(${figureColumn(name)}) OVER ()`),
+    ...summed.map(previousSumColumn),
   ]
   const asked = sort.map(({ key, isDescending }) => {
     const value = key.kind === 'change' ? changeSql(key, grouping) : valueSql(key, grouping, 'now')
@@ -302,11 +309,11 @@ function changeSql({ of, isPercent, isAbsolute }: Extract<SortKey, { kind: 'chan
 }
 
 function pageOf(rows: readonly WireRow[], query: ReportQuery): AnswerPage {
-  const { grouping, figures } = query
+  const { grouping, figures, summed } = query
   const depth = grouping.groupBy.length
   const [first] = rows
-  const ofFigures = (row: WireRow, from: number) =>
-    Object.fromEntries(figures.map((name, i) => [name, String(row[from + i] ?? '0')])) as AnswerRow['figures']
+  const ofFigures = (row: WireRow, from: number, names = figures) =>
+    Object.fromEntries(names.map((name, i) => [name, String(row[from + i] ?? '0')])) as AnswerRow['figures']
   /** Where the columns of the previous period begin. */
   const before = LEADING.length + depth + figures.length
   const at = (row: WireRow, name: (typeof LEADING)[number]): string | number => row[LEADING.indexOf(name)] ?? ''
@@ -319,6 +326,11 @@ function pageOf(rows: readonly WireRow[], query: ReportQuery): AnswerPage {
         first === undefined ? ['0', '0'] : [String(at(first, 'notional')), String(at(first, 'unspread'))],
       ),
       previousCostUsd: query.previous === undefined ? undefined : String(first?.[before] ?? '') || undefined,
+      sums: first &&
+        summed && {
+          now: ofFigures(first, first.length - 2 * summed.length, summed),
+          before: ofFigures(first, first.length - summed.length, summed),
+        },
     },
     rows: rows.map((row) => {
       const folds = foldsIntervals(query)

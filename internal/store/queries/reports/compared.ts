@@ -24,6 +24,8 @@ export const PREVIOUS_PEOPLE = 'previous_people'
 /** Cost of all previous rows, shown or not; null when they must not be shown. */
 export const PREVIOUS_TOTAL = 'previous_total'
 export const previousColumn = (name: FigureName): string => `previous_${figureColumn(name)}`
+/** Sum of a figure over all previous rows, shown or not. */
+export const previousSumColumn = (name: FigureName): string => `previous_sum_${figureColumn(name)}`
 
 /** The start and the labels of a group, as a value of `MEMBERS`. */
 export const membersSql = (grouping: Grouping): string =>
@@ -36,6 +38,8 @@ interface Comparing {
   readonly leaf: number
   /** Whether anything of the previous period is shown. Default: it is. */
   readonly isPreviousShown?: boolean
+  /** Figures whose previous rows are summed up. Default: none. */
+  readonly summed?: readonly FigureName[] | undefined
 }
 
 /** Of what a line tells: a row of either period, or a group that is folded in it. */
@@ -50,7 +54,7 @@ const FOLDED_BEFORE = 3
  * @param current query of folded rows with `MEMBERS`; `previous` likewise
  */
 export function comparedSql(current: string, previous: string, comparing: Comparing, bindings: Bindings): string {
-  const { grouping, figures, leaf, isPreviousShown = true } = comparing
+  const { grouping, figures, leaf, isPreviousShown = true, summed = [] } = comparing
   const labels = grouping.groupBy.map((_, i) => labelColumn(i))
   // Rows are compared with the interval before theirs; a row that is folded into the whole period has no interval.
   const next = intervalEnd(grouping.interval, START, bindings.bind(grouping.zone, 'String'))
@@ -81,11 +85,13 @@ export function comparedSql(current: string, previous: string, comparing: Compar
       ${has(NOW)} AS is_now, ${has(BEFORE)} AS is_before, ${has(FOLDED_NOW)} AS is_folded_now,
         ${has(FOLDED_BEFORE)} AS is_folded_before
     FROM (${all}) AS l GROUP BY ${[START, ...labels, KEPT].join(', ')}`
-  const totals = `SELECT *, sum(${previousColumn('cost_usd')}) OVER () AS total_before FROM (${paired})`
+  const sums = summed.map((name) => `sum(${previousColumn(name)}) OVER () AS ${previousSumColumn(name)}`)
+  const totals = `SELECT ${['*', `sum(${previousColumn('cost_usd')}) OVER () AS total_before`, ...sums].join(', ')}
+    FROM (${paired})`
   const compared = `multiIf(NOT ${isPreviousShown} OR ${KEPT} < ${leaf}, 'not_shown', is_now
                     AND is_before, 'both', is_before, 'gone',
       is_folded_before, 'not_shown', 'new')`
-  const columns = [...figures.map(figureColumn), ...figures.map(previousColumn)]
+  const columns = [...figures.map(figureColumn), ...figures.map(previousColumn), ...summed.map(previousSumColumn)]
   return `SELECT ${[START, ...labels, KEPT, GROUPS, PEOPLE, ...columns].join(', ')},
       finalizeAggregation(persons_before) AS ${PREVIOUS_PEOPLE}, ${compared} AS ${COMPARED_COLUMN},
       if(${isPreviousShown}, toString(total_before), '') AS ${PREVIOUS_TOTAL}

@@ -32,6 +32,7 @@ const CHANGES = {
   decreases: [mover('least', '-5'), mover('less', '-1')],
   others: { groups: 2, ...part('-2') },
   rest: { ...part('2'), has_unread_groups: false },
+  explains_most: null,
   report: { from: '', to: '', group_by: ['service'], compared_with: { from: '', to: '' }, min_cohort: 5, as_of: '' },
 } satisfies Changes
 
