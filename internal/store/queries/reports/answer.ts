@@ -16,6 +16,7 @@ import {
   PREVIOUS_TOTAL,
   previousColumn,
   previousSumColumn,
+  SIDE,
 } from './compared.js'
 import { type FigureName, figureColumn, figureType } from './figures.js'
 import { type Grouping, groupsSql, labelColumn, PEOPLE, QUERY_BYTES_MAX, type ReportScope, START } from './groups.js'
@@ -215,12 +216,7 @@ function rowsSql(query: ReportQuery, bindings: Bindings) {
   const from =
     previous === undefined
       ? foldedRows(query, query, bindings)
-      : comparedSql(
-          foldedRows(query, query, bindings),
-          foldedRows(query, previous, bindings),
-          { ...query, leaf: leafOf(query) },
-          bindings,
-        )
+      : comparedSql(rowsOfBoth(query, previous, bindings), { ...query, leaf: leafOf(query) }, bindings)
   const columns = [
     `toUnixTimestamp(${START})`,
     `toUnixTimestamp(${intervalEnd(grouping.interval, START, bindings.bind(grouping.zone, 'String'))})`,
@@ -245,6 +241,20 @@ function rowsSql(query: ReportQuery, bindings: Bindings) {
   // Rows of equal keys have one order, too, whatever the threads did.
   const order = [...asked, START, `${KEPT} DESC`, ...own].join(', ')
   return { from, columns, order }
+}
+
+/** The rows of both periods with their side, read and folded at once where nothing but the period tells them apart. */
+function rowsOfBoth(query: ReportQuery, previous: AnswerScope, bindings: Bindings): string {
+  const { grouping, scope } = query
+  if (grouping.interval === undefined && [query, previous].every(({ spreadBy = [] }) => spreadBy.length === 0)) {
+    const both = foldedRows(query, { scope: { ...scope, before: previous.scope } }, bindings)
+    return `SELECT *, toUInt8(toUnixTimestamp(${START})) AS ${SIDE} FROM (${both})`
+  }
+  const labels = grouping.groupBy.map((_, i) => labelColumn(i))
+  const columns = [START, ...labels, KEPT, GROUPS, PEOPLE, ...query.figures.map(figureColumn), MEMBERS].join(', ')
+  return [query, previous]
+    .map((of, side) => `SELECT ${columns}, toUInt8(${side}) AS ${SIDE} FROM (${foldedRows(query, of, bindings)})`)
+    .join(' UNION ALL ')
 }
 
 /** The rows of a period, folded by themselves. */

@@ -2,7 +2,7 @@ import { GROUPS, KEPT } from '../../../cohorts/folded.js'
 import type { Bindings } from '../records/conditions.js'
 import { type FigureName, figureColumn } from './figures.js'
 import { type Grouping, labelColumn, PEOPLE, START } from './groups.js'
-import { intervalEnd } from './intervals.js'
+import { intervalEnd, intervalStart } from './intervals.js'
 
 /**
  * Two answers row by row: that of a period and that of the period before, each folded by itself (`compare=previous`).
@@ -42,6 +42,8 @@ interface Comparing {
   readonly summed?: readonly FigureName[] | undefined
 }
 
+/** Column of the folded rows of both periods: of which they are. */
+export const SIDE = 'side'
 /** Of what a line tells: a row of either period, or a group that is folded in it. */
 const NOW = 0
 const BEFORE = 1
@@ -49,27 +51,19 @@ const FOLDED_NOW = 2
 const FOLDED_BEFORE = 3
 
 /**
- * The rows of `current` with the figures of `previous` beside them, and those that are gone.
+ * The rows of a period with the figures of the period before beside them, and those that are gone.
  *
- * @param current query of folded rows with `MEMBERS`; `previous` likewise
+ * @param both query of the folded rows of both, with `MEMBERS` and `SIDE`
  */
-export function comparedSql(current: string, previous: string, comparing: Comparing, bindings: Bindings): string {
+export function comparedSql(both: string, comparing: Comparing, bindings: Bindings): string {
   const { grouping, figures, leaf, isPreviousShown = true, summed = [] } = comparing
   const labels = grouping.groupBy.map((_, i) => labelColumn(i))
-  // Rows are compared with the interval before theirs; a row that is folded into the whole period has no interval.
-  const next = intervalEnd(grouping.interval, START, bindings.bind(grouping.zone, 'String'))
-  const nextOfMember = intervalEnd(grouping.interval, 'm.1', bindings.bind(grouping.zone, 'String'))
-  const lines = (rows: string, side: number, start: string, startOfMember: string): string => {
-    const own = [start, ...labels.map((label) => `toString(${label})`), `toUInt8(${KEPT})`, `toUInt8(${side})`]
-    const member = [startOfMember, ...labels.map((_, i) => `m.${i + 2}`), `toUInt8(${leaf})`, `toUInt8(${side + 2})`]
-    const members = `arrayMap(m -> (${member.join(', ')}), ${MEMBERS})`
-    return `SELECT ${GROUPS}, ${[PEOPLE, ...figures.map(figureColumn)].join(', ')}, line FROM (${rows})
-      ARRAY JOIN arrayConcat([(${own.join(', ')})], if(${KEPT} < ${leaf}, ${members}, [])) AS line`
-  }
-  const shifted = `if(toUnixTimestamp(${START}) = 0, ${START}, toDateTime(${next}, 'UTC'))`
-  const all =
-    `${lines(current, NOW, START, 'm.1')} UNION ALL ` +
-    `${lines(previous, BEFORE, shifted, `toDateTime(${nextOfMember}, 'UTC')`)}`
+  const startOf = (start: string): string => comparedStart(start, grouping, bindings)
+  const own = [startOf(START), ...labels.map((label) => `toString(${label})`), `toUInt8(${KEPT})`, SIDE]
+  const member = [startOf('m.1'), ...labels.map((_, i) => `m.${i + 2}`), `toUInt8(${leaf})`, `toUInt8(${SIDE} + 2)`]
+  const members = `arrayMap(m -> (${member.join(', ')}), ${MEMBERS})`
+  const lines = `SELECT ${GROUPS}, ${[PEOPLE, ...figures.map(figureColumn)].join(', ')}, line FROM (${both})
+    ARRAY JOIN arrayConcat([(${own.join(', ')})], if(${KEPT} < ${leaf}, ${members}, [])) AS line`
   const side = `line.${labels.length + 3}`
   const has = (of: number): string => `countIf(${side} = ${of}) > 0`
   const paired = `SELECT line.1 AS ${START}, ${labels.map((label, i) => `line.${i + 2} AS ${label}, `).join('')}
@@ -84,7 +78,7 @@ export function comparedSql(current: string, previous: string, comparing: Compar
         .join(', ')},
       ${has(NOW)} AS is_now, ${has(BEFORE)} AS is_before, ${has(FOLDED_NOW)} AS is_folded_now,
         ${has(FOLDED_BEFORE)} AS is_folded_before
-    FROM (${all}) AS l GROUP BY ${[START, ...labels, KEPT].join(', ')}`
+    FROM (${lines}) AS l GROUP BY ${[START, ...labels, KEPT].join(', ')}`
   const sums = summed.map((name) => `sum(${previousColumn(name)}) OVER () AS ${previousSumColumn(name)}`)
   const totals = `SELECT ${['*', `sum(${previousColumn('cost_usd')}) OVER () AS total_before`, ...sums].join(', ')}
     FROM (${paired})`
@@ -96,4 +90,14 @@ export function comparedSql(current: string, previous: string, comparing: Compar
       finalizeAggregation(persons_before) AS ${PREVIOUS_PEOPLE}, ${compared} AS ${COMPARED_COLUMN},
       if(${isPreviousShown}, toString(total_before), '') AS ${PREVIOUS_TOTAL}
     FROM (${totals}) WHERE is_now OR (is_before AND NOT is_folded_now AND ${isPreviousShown} AND ${KEPT} = ${leaf})`
+}
+
+/**
+ * The start of the interval with which a row is compared: its own, and of the period before the next one. A row that is
+ * folded into the whole period has no interval.
+ */
+function comparedStart(start: string, { interval, zone }: Grouping, bindings: Bindings): string {
+  if (interval === undefined) return intervalStart(interval, start, zone)
+  const next = `toDateTime(${intervalEnd(interval, start, bindings.bind(zone, 'String'))}, 'UTC')`
+  return `if(${SIDE} = ${BEFORE} AND toUnixTimestamp(${start}) != 0, ${next}, ${start})`
 }

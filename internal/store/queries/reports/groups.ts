@@ -10,16 +10,21 @@ import { type FigureName, figureColumn, figureSql } from './figures.js'
 import { type Interval, intervalEnd, intervalStart } from './intervals.js'
 import type { PricedFigures } from './priced-figures.js'
 
+/** Milliseconds since the epoch; the end is exclusive. */
+interface Span {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
 /** The calls that a report covers. */
-export interface ReportScope {
+export interface ReportScope extends Span {
   readonly tenantId: string
   /** Records are read as of this instant. */
   readonly snapshotMs: number
   /** Whether versions of records in the period were closed by then. */
   readonly hasClosed: boolean
-  /** Milliseconds since the epoch; the end is exclusive. */
-  readonly fromMs: number
-  readonly toMs: number
+  /** A second period, whose calls are groups of their own, where there is no interval. Default: none. */
+  readonly before?: Span
   readonly filters: readonly Condition<GroupField>[]
   /** The filters select calls without a cost. Default: false. */
   readonly selectsFreeCalls?: true
@@ -149,8 +154,10 @@ function groupedSql(
   const labels = groupBy.map((name, i) => `${labelSql(name, scope)} AS ${labelColumn(i)}`)
   const { names = [], sql = {} } = scope.pricedFigures ?? {}
   const sums = figures.map((name) => `${sql[name] ?? figureSql(name)} AS ${figureColumn(name)}`)
-  const keys = [...(interval === undefined ? [] : [START]), ...groupBy.map((_, i) => labelColumn(i))]
-  const columns = [`${startSql(interval, zone, bindings)} AS ${START}`, ...leading, ...labels, people, ...sums]
+  const start = scope.before === undefined ? startSql(interval, zone, bindings) : sideSql(scope.before, bindings)
+  const isParted = interval !== undefined || scope.before !== undefined
+  const keys = [...(isParted ? [START] : []), ...groupBy.map((_, i) => labelColumn(i))]
+  const columns = [`${start} AS ${START}`, ...leading, ...labels, people, ...sums]
   return `${names.length === 0 ? '' : `WITH ${names.join(', ')} `}SELECT ${columns.join(', ')}
     FROM ${ATTRIBUTIONS.name} WHERE ${where}
     ${keys.length === 0 ? 'HAVING count() > 0' : `GROUP BY ${keys.join(', ')}`}`
@@ -158,6 +165,14 @@ function groupedSql(
 
 const startSql = (interval: Interval | undefined, zone: string, bindings: Bindings): string =>
   intervalStart(interval, "toDateTime(event_time, 'UTC')", bindings.bind(zone, 'String'))
+
+/** In place of a start: 1 for calls of the period before, 0 for all others. */
+const sideSql = (before: Span, bindings: Bindings): string =>
+  `toDateTime(toUInt32(${withinSql(before, bindings)}), 'UTC')`
+
+const withinSql = ({ fromMs, toMs }: Span, bindings: Bindings): string =>
+  `(event_time >= fromUnixTimestamp64Milli(${bindings.bind(fromMs, 'Int64')})
+    AND event_time < fromUnixTimestamp64Milli(${bindings.bind(toMs, 'Int64')}))`
 
 /** SQL of a label of a report. */
 const labelSql = (field: GroupField, { credentialNames = NO_NAMES }: ReportScope): string =>
@@ -174,9 +189,9 @@ function conditionSql(filter: Condition<GroupField>, scope: ReportScope, binding
 }
 
 function conditionsOf(scope: ReportScope, bindings: Bindings, only: string): string {
-  const { hasClosed, fromMs, toMs, filters } = scope
-  const period = `event_time >= fromUnixTimestamp64Milli(${bindings.bind(fromMs, 'Int64')})
-    AND event_time < fromUnixTimestamp64Milli(${bindings.bind(toMs, 'Int64')})`
+  const { hasClosed, before, filters } = scope
+  const within = [scope, ...(before === undefined ? [] : [before])].map((span) => withinSql(span, bindings))
+  const period = `(${within.join(' OR ')})`
   return [
     'tenant_id = {tenant:String}',
     period,
