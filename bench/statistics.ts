@@ -16,3 +16,8 @@ export function spread(values: readonly number[]): Spread {
 /** Spread of the quotients of neighbours: what disturbs the machine for longer than a repeat disturbs both alike. */
 export const pairedRatio = (numerators: readonly number[], denominators: readonly number[]): Spread =>
   spread(numerators.map((numerator, i) => numerator / (denominators[i] ?? Number.NaN)))
+
+/** The value that a share of the values is below. @param values at least one */
+export const quantile = (values: readonly number[], share: number): number =>
+  values.toSorted((one, other) => one - other)[Math.min(values.length - 1, Math.floor(values.length * share))] ??
+  Number.NaN

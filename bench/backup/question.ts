@@ -5,12 +5,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { connectService, type HttpServiceClient } from '../../internal/local/replay/client.js'
-import { settledBefore } from '../../internal/store/copied-instants.js'
 import { startProduct } from '../eval/product.js'
 import { provenance } from '../machine.js'
 import { privateRun } from '../private-run.js'
 import { Processes } from '../processes.js'
-import { fill, storeOf } from '../reports/fill.js'
+import { fill, untilSettled } from '../reports/fill.js'
 import { writeResult } from '../results.js'
 import { table } from '../table.js'
 
@@ -30,7 +29,6 @@ export interface BackupOptions {
 const RATE = 20
 /** Between the two backups. */
 const NEW_CALLS = 10_000
-const SETTLED_MS_MAX = 20 * 60_000
 
 export const backupQuestion = (options: BackupOptions, signal: AbortSignal): Promise<void> =>
   privateRun(options.checkout, 'backup', signal, (folder, processes) => answer(options, folder, processes))
@@ -123,20 +121,6 @@ async function timed(
     env: { ...process.env, ATTRIBUTION_BACKUP_PASSPHRASE: 'of the bench' },
   })
   return { seconds: (performance.now() - startedAt) / 1_000, said: stdout }
-}
-
-/** Until the sorted copies have all calls. */
-async function untilSettled(dataDir: string): Promise<void> {
-  const store = storeOf(dataDir)
-  const newest = await store.query({
-    query: 'SELECT toUnixTimestamp64Milli(max(valid_from)) AS ms FROM attributions',
-    format: 'JSONEachRow',
-  })
-  const [{ ms } = { ms: '0' }] = await newest.json<{ readonly ms: string }>()
-  for (const end = Date.now() + SETTLED_MS_MAX; (await settledBefore(store)) <= Number(ms); await sleep(1_000)) {
-    if (Date.now() > end) throw new Error('the calls were not copied into the sorted tables in time')
-  }
-  await store.close()
 }
 
 const call = () => ({

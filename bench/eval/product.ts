@@ -68,12 +68,12 @@ const CONNECTIONS = 16
 const PAGE = 200
 const POLL_MS = 1_000
 
-/** @param intakePort 0: none */
+/** @param how `intakePort` 0: none; `env`: settings beside the rates */
 export async function startProduct(
   folder: string,
   natsServerBin: string,
   processes: Processes,
-  intakePort = 0,
+  { intakePort = 0, env = {} }: { readonly intakePort?: number; readonly env?: Readonly<Record<string, string>> } = {},
 ): Promise<Product> {
   const port = await freePort()
   const dataDir = join(folder, 'product')
@@ -91,7 +91,7 @@ export async function startProduct(
       '--nats-server-bin',
       natsServerBin,
     ],
-    env: { ...process.env, ...RATES },
+    env: { ...process.env, ...RATES, ...env },
     ready: async (signal) => {
       await answersAt(`http://127.0.0.1:${port}/readyz`)(signal)
       // The last that it starts: it then says where everything is.

@@ -44,7 +44,7 @@ interface Noticed {
 
 async function answer({ checkout, natsServerBin, seconds }: HostileOptions, folder: string, processes: Processes) {
   const intakePort = await freePort()
-  const product = await startProduct(folder, natsServerBin, processes, intakePort)
+  const product = await startProduct(folder, natsServerBin, processes, { intakePort })
   const [bad, ...others] = await Promise.all(['hostile', 'one', 'two'].map((name) => product.createTenant(name)))
   if (bad === undefined) throw new Error('no tenant')
   const client = connectService(product.baseUrl, bad.secret, 2 * STRIKES_AT_ONCE)

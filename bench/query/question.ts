@@ -21,6 +21,7 @@ import { provenance } from '../machine.js'
 import { privateRun } from '../private-run.js'
 import type { Processes } from '../processes.js'
 import { readResult, writeResult } from '../results.js'
+import { quantile } from '../statistics.js'
 import { table } from '../table.js'
 import { BY_COLUMNS } from './by-columns.js'
 import { type Filter, filtersOf, type Known, since } from './cases.js'
@@ -421,9 +422,6 @@ function barOf(kind: Filter['kind'], copiedFromMs: number): number {
   return kind === 'none' || kind === 'single' ? SINGLE_MS : COMBINED_MS
 }
 const isMissed = (figure: Figure): boolean => figure.max_ms >= figure.bar_ms
-
-const quantile = (values: readonly number[], q: number): number =>
-  values.toSorted((one, other) => one - other)[Math.min(values.length - 1, Math.floor(values.length * q))] ?? Number.NaN
 
 function summaryOf(figures: readonly Figure[]) {
   const groups = (['none', 'single', 'contains', 'combination', 'recent'] as const).flatMap((kind) =>

@@ -17,7 +17,7 @@ import type { Processes } from '../processes.js'
 import { closeRecords } from '../query/generate.js'
 import { startQueryStore } from '../query/store.js'
 import { writeResult } from '../results.js'
-import { pairedRatio } from '../statistics.js'
+import { pairedRatio, quantile } from '../statistics.js'
 import { table } from '../table.js'
 import { generateCalls, LAST_AT_MS } from './generate.js'
 
@@ -200,9 +200,6 @@ const ratiosOf = ({ ours_ms, by_hand_ms, by_hand_all_ms }: Measured) => ({
   to_by_hand: pairedRatio(ours_ms, by_hand_ms).median,
   to_by_hand_with_all_figures: pairedRatio(ours_ms, by_hand_all_ms).median,
 })
-
-const quantile = (values: readonly number[], q: number): number =>
-  values.toSorted((one, other) => one - other)[Math.min(values.length - 1, Math.floor(values.length * q))] ?? Number.NaN
 
 async function timed<T>(task: () => Promise<T>): Promise<[ms: number, value: T]> {
   const startedAt = performance.now()
