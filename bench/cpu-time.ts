@@ -11,9 +11,9 @@ export function processSeconds(pid: number): number | undefined {
   return fields && (Number(fields[11]) + Number(fields[12])) / TICKS
 }
 
-/** Of the children of this process that have ended. */
-export function endedChildrenSeconds(): number | undefined {
-  const fields = statOf(process.pid)
+/** Of the children of a process that have ended. @param pid default: this process */
+export function endedChildrenSeconds(pid = process.pid): number | undefined {
+  const fields = statOf(pid)
   return fields && (Number(fields[13]) + Number(fields[14])) / TICKS
 }
 
@@ -22,6 +22,8 @@ export function machineSeconds(): number | undefined {
   const fields = read('/proc/stat')?.split('\n')[0]?.trim().split(/\s+/)
   return fields && (Number(fields[1]) + Number(fields[2]) + Number(fields[3])) / TICKS
 }
+
+export const parentOf = (pid: number): number => Number(statOf(pid)?.[1])
 
 /** The fields after the program's name, which may hold blanks itself. */
 function statOf(pid: number): readonly string[] | undefined {

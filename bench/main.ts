@@ -18,6 +18,7 @@ import { type HostileOptions, hostile } from './hostile/question.js'
 import { type IngestOptions, ingest } from './ingest/question.js'
 import { intake } from './intake/question.js'
 import { keysLoad } from './keys-load/question.js'
+import { type PeerOptions, peer } from './peer/question.js'
 import { type PricesOptions, prices } from './prices/question.js'
 import { type QueryOptions, query } from './query/question.js'
 import { type ReportsOptions, reports } from './reports/question.js'
@@ -266,6 +267,16 @@ program
   .option('--ingest <count>', 'rows a second that come in during the last question', atLeast(0), 1_000)
   .action(async (options: Omit<ReportsOptions, 'checkout'>) => {
     await reports({ ...options, checkout: CHECKOUT }, stopping.signal)
+  })
+
+program
+  .command('peer')
+  .description('the product beside a Postgres table with six indexes: the same calls, pages, reports and new calls')
+  .option('--rows <count>', 'records of twelve months', atLeast(100_000), 2_000_000)
+  .option('--repeats <count>', 'of each question, on both', atLeast(20), 200)
+  .option('--rounds <count>', 'of new calls, on both', atLeast(3), 5)
+  .action(async (options: Omit<PeerOptions, 'checkout' | 'natsServerBin'>) => {
+    await peer({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
   })
 
 program

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { processSeconds } from '../cpu-time.js'
+import { parentOf, processSeconds } from '../cpu-time.js'
 
 /** Figures of a started product's processes, summed by role. */
 export type ByRole = Readonly<Record<string, number>>
@@ -25,6 +25,10 @@ export const perSecond = (before: ByRole, after: ByRole, seconds: number): ByRol
 
 export const sumOf = (figures: ByRole): number => Object.values(figures).reduce((sum, value) => sum + value, 0)
 
+/** The processes of some roles. */
+export const pidsOf = (upPid: number, roles: readonly string[]): readonly number[] =>
+  descendantsOf(upPid).filter((pid) => roles.includes(roleOf(pid)))
+
 function byRole(upPid: number, figure: (pid: number) => number): ByRole {
   const found: Record<string, number> = {}
   for (const pid of [upPid, ...descendantsOf(upPid)]) {
@@ -38,18 +42,11 @@ function byRole(upPid: number, figure: (pid: number) => number): ByRole {
 function descendantsOf(parent: number): readonly number[] {
   const parents = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .map((name): [pid: number, parent: number] => [Number(name), parentOf(name)])
+    .map((name): [pid: number, parent: number] => [Number(name), parentOf(Number(name))])
   const below = (pid: number): number[] =>
     parents.filter(([, of]) => of === pid).flatMap(([child]) => [child, ...below(child)])
   return below(parent)
 }
-
-const parentOf = (pid: string): number =>
-  Number(
-    read(`/proc/${pid}/stat`)
-      .replace(/^.*\) /s, '')
-      .split(' ')[1],
-  )
 
 function roleOf(pid: number): string {
   const words = read(`/proc/${pid}/cmdline`).split('\0')
