@@ -103,12 +103,14 @@ async function bundle(root, entry) {
     platform: 'node',
     external: EXTERNAL,
     tsconfig: false,
-    plugins: [ownUrls(root, entry)],
+    plugins: [ownUrls(root, entry), oneByteText],
   })
   const { output } = await built.write({
     dir: join(root, folder),
     format: 'esm',
     sourcemap: true,
+    // A process holds the text of its bundle for as long as it runs.
+    comments: { jsdoc: false },
     entryFileNames: basenameOf(entry),
     chunkFileNames: `${basenameOf(entry, '')}.[name].js`,
   })
@@ -147,3 +149,21 @@ const ownUrls = (root, entry) => ({
     },
   },
 })
+
+/**
+ * Escapes what is beyond Latin-1: one such character, and V8 holds the whole text of a bundle with two bytes for each.
+ *
+ * @type {import('rolldown').Plugin}
+ */
+const oneByteText = {
+  name: 'one-byte-text',
+  generateBundle(_options, bundle) {
+    for (const output of Object.values(bundle)) {
+      if (output.type !== 'chunk') continue
+      output.code = output.code.replace(
+        /[^\0-\xff]/g,
+        (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+      )
+    }
+  },
+}

@@ -49,6 +49,20 @@ test('a bundled main finds the data files of its modules in dist/, and its lazy 
   for (const output of bundledOutputs(project)) expect(existsSync(inDist(output))).toBe(true)
 })
 
+test('a bundle has neither docstrings nor a character beyond Latin-1, and says the same', async () => {
+  await write(
+    'internal/facts/lazy.ts',
+    "/** Of \u2192. */\nexport const lazy = `\u2192 \u{1f600} \u00b5 ` + /[\u{1f600}]/u.test('\u{1f600}')\n",
+  )
+
+  await ensureBundles(project, SOURCES)
+
+  expect(run()).toBe('{"usd":"1"} \u2192 \u{1f600} \u00b5 true')
+  const scripts = bundledOutputs(project).filter((output) => output.endsWith('.js'))
+  const texts = await Promise.all(scripts.map((output) => readFile(inDist(output), 'utf8')))
+  expect(texts.join('')).not.toMatch(/[^\0-\xff]|\/\*\*/)
+})
+
 test('only the bundles of changed sources are built again', async () => {
   await ensureBundles(project, SOURCES)
   const builtAt = async (main: string): Promise<number> => (await stat(inDist(main))).mtimeMs
