@@ -208,7 +208,7 @@ function effectsOf(
     // A dropped event needs its key as well: the request that repeated it got an answer of its own.
     const isKeyDue = key !== undefined && receivedAtMs > batch.validFromMs - ADMISSION_KEYS_KEPT_MS
     if (isKeyDue && stage.recordsKeyOf?.(invocation, batch.partition) === true) {
-      keys.push({ ...key, admittedAtMs: receivedAtMs })
+      keys.push({ admittedAtMs: receivedAtMs, ...key })
     }
     const disposition = dispositions[i]
     if (disposition?.kind === 'resolved') rows.push(disposition.row)

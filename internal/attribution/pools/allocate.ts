@@ -53,24 +53,24 @@ export function allocate(
   const allocation = policyOf(tenantId).allocate(call)
   if (allocation === undefined) {
     return {
-      ...rest,
       service: DEFAULT_POOL,
       owner: DEFAULT_POOL,
       evidenceBasis: 'default_pool',
       confidence: CONFIDENCE.default_pool,
       outputState: 'unresolved',
       evidence: { pool: DEFAULT_POOL, rule: 'default', ...unknown, ...weights, ...(conflict && { conflict }) },
+      ...rest,
     }
   }
   const { pool, rule } = allocation
   return {
-    ...rest,
     service: pool.name,
     owner: pool.owner,
     evidenceBasis: 'allocation_policy',
     confidence: CONFIDENCE.allocation_policy,
     outputState: 'allocated',
     evidence: { pool: pool.name, pool_id: pool.id, rule, ...unknown, ...weights, ...(conflict && { conflict }) },
+    ...rest,
   }
 }
 

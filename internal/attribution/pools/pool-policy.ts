@@ -31,12 +31,8 @@ export function allocationPolicy(pools: Iterable<StoredPool>): AllocationPolicy 
   const names = new Set([DEFAULT_POOL, ...sorted.map(({ name }) => name)].map(comparableName))
   return {
     isPool: (name) => names.has(comparableName(name)),
-    allocate(call) {
-      const compared = {
-        ...call,
-        provider: providerOf(call.provider),
-        ingestionLayer: call.ingestionLayer.toLowerCase(),
-      }
+    allocate({ provider, ingestionLayer, principal }) {
+      const compared = { provider: providerOf(provider), ingestionLayer: ingestionLayer.toLowerCase(), principal }
       return tried.find((each) => each.takes(compared))
     },
   }

@@ -193,3 +193,10 @@ describe('the identity', () => {
     expect(bytesOf(row).includes('lovelace')).toBe(false)
   })
 })
+
+test('the evidence is stored as JSON with the confidence before any cap, whatever else it has', () => {
+  const stored = (evidence: object) => JSON.parse(rowOf({ verdict: { evidence, confidence: 9_500 } }).evidence)
+
+  expect(stored({ service_from: 'event' })).toEqual({ service_from: 'event', confidence: '0.9500' })
+  expect(stored({ owner_from: undefined })).toEqual({ confidence: '0.9500' })
+})
