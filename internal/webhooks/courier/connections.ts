@@ -1,6 +1,7 @@
 import { isIP, isIPv4 } from 'node:net'
 import { createSecureContext } from 'node:tls'
-import { buildConnector, Client } from 'undici'
+import buildConnector from 'undici/lib/core/connect.js'
+import Client from 'undici/lib/dispatcher/client.js'
 import type { Target } from '../../outbound/target-url.js'
 
 /** Kept-alive connections to receivers, each to an address that was checked. */
