@@ -4,7 +4,7 @@ import { storeReadyFile } from '../../store/engine/ready-file.js'
 import { type MetricsServer, serveJoinedMetrics } from '../../telemetry/metrics-server.js'
 import type { Role } from './children.js'
 import { natsServerRole } from './nats-server.js'
-import { COURIER_NODE_FLAGS, flagsOfFolder, GATEWAY_NODE_FLAGS } from './processes.js'
+import { BUSY_NODE_FLAGS, flagsOfFolder } from './processes.js'
 import { answersAt, isThere } from './readiness.js'
 import type { Addresses } from './role-addresses.js'
 import type { InstanceFiles } from './supervised-instance.js'
@@ -13,7 +13,7 @@ import { freePort } from './supervised-instance.js'
 type RoleOptions = Partial<Role> & { readonly nodeFlags?: readonly string[] }
 
 const BACKGROUND_OPTIONS: Readonly<Record<BackgroundRole, RoleOptions>> = {
-  courier: { args: ['--member-name', 'courier-1'], nodeFlags: COURIER_NODE_FLAGS },
+  courier: { args: ['--member-name', 'courier-1'], nodeFlags: BUSY_NODE_FLAGS },
   exporter: {},
   sentinel: { args: ['--member-name', 'sentinel-1'] },
   trainer: { args: ['--member-name', 'trainer-1'] },
@@ -83,7 +83,7 @@ export function localRoles({ config, files, addresses, mainOf, envOf, metricsPor
   return {
     dependencies,
     serving: [
-      role('gateway', { args: gatewayArgs, ready: answersAt(`${listening}/healthz`), nodeFlags: GATEWAY_NODE_FLAGS }),
+      role('gateway', { args: gatewayArgs, ready: answersAt(`${listening}/healthz`), nodeFlags: BUSY_NODE_FLAGS }),
       role('attributor', { args: ['--member-name', 'attributor-1'], ready }),
     ],
     background: BACKGROUND_ROLES.filter((name) => !config.withoutRoles.includes(name)).map((name) =>
