@@ -23,6 +23,7 @@ import {
 import { unknownVariables } from '../internal/config/unknown-variables.js'
 import { serviceVersion } from '../internal/config/version.js'
 import { stopSignal, untilAvailable } from '../internal/process/main.js'
+import { collectWhenIdle } from '../internal/process/memory.js'
 import { type MasterKeys, readMasterKeys } from '../internal/secrets/master-keys.js'
 import { signingKey } from '../internal/secrets/signing-keys.js'
 import { connectStore, type StoreConnection } from '../internal/store/client.js'
@@ -125,6 +126,7 @@ export async function connectRole<N extends SettingName>(
   const { name, member, masterKeys, log } = configured
   const config: Config<SharedSetting> = configured.config
   setBuildInfo(serviceVersion())
+  collectWhenIdle()
   const metrics = await serveMetrics(name, config, log)
   if (makesSpans) await openSpans(config, { role: name, member, version: serviceVersion() }, log)
   const broker = await connectBroker({
