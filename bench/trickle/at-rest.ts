@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { environmentIn } from '../../internal/local/supervisor/supervised-instance.js'
 import type { Product } from '../eval/product.js'
-import { type ByRole, perSecond, secondsOf, sumOf, wakeUpsOf } from './process-figures.js'
+import { type ByRole, perSecond, proportionalOf, residentOf, secondsOf, sumOf, wakeUpsOf } from './process-figures.js'
 
 /** What the product does while nothing happens, per second and by role; the same on any machine, but for the cores. */
 export interface AtRest {
@@ -18,6 +18,10 @@ export interface AtRest {
   /** Of all threads. */
   readonly wake_ups: ByRole
   readonly wake_ups_total: number
+  readonly resident_mb: ByRole
+  readonly resident_mb_total: number
+  readonly proportional_mb: ByRole
+  readonly proportional_mb_total: number
 }
 
 /** Watches a product to which nothing is sent. */
@@ -41,6 +45,7 @@ export async function watchAtRest(
     const messages = await messagesOf(connection)
     const got = rounded(perSecond(before.messages.in, messages.in, took), 100)
     const sent = rounded(perSecond(before.messages.out, messages.out, took), 100)
+    const [resident, proportional] = [residentOf(pid), proportionalOf(pid)]
     return {
       seconds: Math.round(took),
       cores,
@@ -51,6 +56,10 @@ export async function watchAtRest(
       messages_out_total: sumOf(sent),
       wake_ups: wakeUps,
       wake_ups_total: sumOf(wakeUps),
+      resident_mb: resident,
+      resident_mb_total: sumOf(resident),
+      proportional_mb: proportional,
+      proportional_mb_total: sumOf(proportional),
     }
   } finally {
     await connection.close()

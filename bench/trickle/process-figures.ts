@@ -7,9 +7,14 @@ export type ByRole = Readonly<Record<string, number>>
 /** Processor time in seconds since the start. @param upPid of the process that has started the others */
 export const secondsOf = (upPid: number): ByRole => byRole(upPid, (pid) => processSeconds(pid) ?? 0)
 
-/** Resident memory in MB. */
-export const residentOf = (upPid: number): ByRole =>
-  byRole(upPid, (pid) => Math.round(numberOf(read(`/proc/${pid}/status`), 'VmRSS') / 1024))
+/** Resident memory in MB; the pages of a file, such as Node's own, count in each process that has mapped them. */
+export const residentOf = (upPid: number): ByRole => memoryOf(upPid, 'Rss')
+
+/** Resident memory in MB; a page that several processes have mapped counts for each as its share of it. */
+export const proportionalOf = (upPid: number): ByRole => memoryOf(upPid, 'Pss')
+
+const memoryOf = (upPid: number, figure: 'Rss' | 'Pss'): ByRole =>
+  byRole(upPid, (pid) => Math.round(numberOf(read(`/proc/${pid}/smaps_rollup`), figure) / 1024))
 
 /** How often the threads have waited for something since their start: each time something woke them again. */
 export const wakeUpsOf = (upPid: number): ByRole =>

@@ -13,7 +13,7 @@ import type { Processes } from '../processes.js'
 import { writeResult } from '../results.js'
 import { table } from '../table.js'
 import { type AtRest, watchAtRest } from './at-rest.js'
-import { type ByRole, perSecond, residentOf, secondsOf, sumOf } from './process-figures.js'
+import { type ByRole, perSecond, secondsOf, sumOf } from './process-figures.js'
 
 /**
  * Questions: what does the whole product cost when nothing happens, at 20 and at 1,000 events per second, and how soon
@@ -63,10 +63,9 @@ async function answer(options: TrickleOptions, folder: string, processes: Proces
   try {
     await sleep(CALM_MS)
     const rest = await watchAtRest(product, seconds)
-    const residentMb = residentOf(product.pid)
     if (options.rest) return reportRest(checkout, rest)
     const { cores, cores_total } = rest
-    figures.push({ events_per_s: 0, seconds: rest.seconds, cores, cores_total, resident_mb: sumOf(residentMb) })
+    figures.push({ events_per_s: 0, seconds: rest.seconds, cores, cores_total, resident_mb: rest.resident_mb_total })
     for (const rate of rates) {
       let sent = 0
       const cost = await costDuring(product.pid, async () => {
@@ -86,7 +85,6 @@ async function answer(options: TrickleOptions, folder: string, processes: Proces
         'what does the whole product cost at low rates, how soon is a record visible, how fast is a backlog worked off',
       provenance: provenance(checkout),
       load: { seconds, rates, sightings, backlog },
-      resident_mb: residentMb,
       at_rest: rest,
       figures,
       backlog: worked,
@@ -102,7 +100,7 @@ async function answer(options: TrickleOptions, folder: string, processes: Proces
 function reportRest(checkout: string, rest: AtRest): void {
   writeResult(join(checkout, 'bench', 'results', 'trickle-rest.json'), {
     question: 'what do all roles do while nothing happens',
-    bar: { messages_per_s: MESSAGES_MAX, wake_ups_per_s: WAKE_UPS_MAX },
+    bar: { messages_per_s: MESSAGES_MAX, wake_ups_per_s: WAKE_UPS_MAX, resident_mb: RESIDENT_MB_MAX },
     provenance: provenance(checkout),
     at_rest: rest,
   })
@@ -270,9 +268,10 @@ function print(figures: readonly Printed[], worked: object | undefined, disk: Di
   if (disk !== undefined) process.stdout.write(`\ndisk: ${JSON.stringify(disk)}\n`)
 }
 
-/** Bars of a product at rest: counts per second, which hold on any machine. */
+/** Bars of a product at rest: counts per second, which hold on any machine, and resident memory. */
 const MESSAGES_MAX = 10
 const WAKE_UPS_MAX = 150
+const RESIDENT_MB_MAX = 600
 
 function printRest(rest: AtRest): void {
   const roles = Object.keys(rest.wake_ups)
@@ -287,9 +286,11 @@ function printRest(rest: AtRest): void {
     row('messages from it per s', rest.messages_out, rest.messages_out_total, 2),
     ['both', ...roles.map(() => ''), (rest.messages_in_total + rest.messages_out_total).toFixed(2)],
     row('wake-ups per s', rest.wake_ups, rest.wake_ups_total, 1),
+    row('MB resident', rest.resident_mb, rest.resident_mb_total, 0),
+    row('MB, shared pages divided', rest.proportional_mb, rest.proportional_mb_total, 0),
   ]
   process.stdout.write(`
-at rest, for ${rest.seconds} s; bars: ${MESSAGES_MAX} messages per s, ${WAKE_UPS_MAX} wake-ups per s
+at rest, for ${rest.seconds} s; bars: ${MESSAGES_MAX} messages per s, ${WAKE_UPS_MAX} wake-ups per s, ${RESIDENT_MB_MAX} MB
 
 ${table([['', ...roles, 'all'], ...rows])}`)
 }
