@@ -18,7 +18,8 @@ import type { IntakeRoute } from '../intake/intake-route.js'
 import type { IntakeSettings } from '../intake/listener.js'
 import { grpcRoutes, RPC } from './grpc-answers.js'
 import { HEALTH_CHECK, healthOf } from './health.js'
-import { PacedBytes } from './paced-bytes.js'
+import { type Pace, PacedBytes } from './paced-bytes.js'
+import { ReadTurns } from './read-turns.js'
 import { answer, type CallHead, readUnaryCall, refuse } from './unary-call.js'
 
 /** Calls under way: of one connection, as clients are told, and of all, of which an address has half at most. */
@@ -50,6 +51,7 @@ class Calls {
   private readonly deps: IntakeDeps
   private readonly budgetOfAddress = addressBudgets()
   private readonly sessions = new Set<ServerHttp2Session>()
+  private readonly reads = new ReadTurns()
   private readonly pace = new PacedBytes()
   private readonly streams = new Shares(STREAMS_MAX)
   private connections: ConnectionShares | undefined
@@ -87,6 +89,7 @@ class Calls {
     // A connection that ends badly costs only itself.
     session.on('error', () => undefined)
     this.sessions.add(session)
+    this.reads.add(session)
     session.once('close', () => this.sessions.delete(session))
   }
 
@@ -97,34 +100,36 @@ class Calls {
     _flags: number,
     rawHeaders: readonly string[] = [],
   ): void => {
+    this.reads.count()
     const { remoteAddress = '', remotePort = 0 } = stream.session?.socket ?? {}
     const address = plainAddress(remoteAddress)
-    const hasPlace = this.streams.hold(1, networkOf(address))
+    const network = networkOf(address)
+    const hasPlace = this.streams.hold(1, network)
     this.connections?.beginRequest({ remoteAddress, remotePort })
     stream.once('close', () => {
-      if (hasPlace) this.streams.release(1, networkOf(address))
+      if (hasPlace) this.streams.release(1, network)
       this.connections?.endRequest({ remoteAddress, remotePort })
     })
     stream.on('error', () => undefined)
-    const path = headers[':path'] ?? ''
-    const isGrpc = headers['content-type']?.startsWith('application/grpc') === true
-    if (!isGrpc || headers[':method'] !== 'POST') return refuseOther(stream)
-    if (!hasPlace) return refuse(stream, RPC.resourceExhausted, 'Too many calls at once.', 1)
-    const head = { path, headers, rawHeaders, address }
-    // Thousands of calls may begin in one turn of the event loop.
-    this.pace.pass(0, () => {
+    const pace = this.pace.of(network, remotePort)
+    // A refusal, too: it costs as much as a small call.
+    pace(0, () => {
       if (stream.destroyed) return
-      if (path === HEALTH_CHECK) return this.check(stream, head)
-      readUnaryCall(stream, head, this.pace, (message, response) => void this.onRequest(message, response))
+      const isGrpc = headers['content-type']?.startsWith('application/grpc') === true
+      if (!isGrpc || headers[':method'] !== 'POST') return refuseOther(stream)
+      if (!hasPlace) return refuse(stream, RPC.resourceExhausted, 'Too many calls at once.', 1)
+      const head = { path: headers[':path'] ?? '', headers, rawHeaders, address }
+      if (head.path === HEALTH_CHECK) return this.check(stream, head, pace)
+      readUnaryCall(stream, head, pace, (message, response) => void this.onRequest(message, response))
     })
   }
 
   /** Asked without a credential, by probes and balancers. */
-  private check(stream: ServerHttp2Stream, head: CallHead): void {
+  private check(stream: ServerHttp2Stream, head: CallHead, pace: Pace): void {
     const nowMs = this.deps.admission.clock()
     const limited = takeFrom(this.budgetOfAddress(head.address, nowMs), 1, nowMs)
     if (limited !== undefined) return refuse(stream, RPC.resourceExhausted, limited.detail, limited.retryAfterSeconds)
-    readUnaryCall(stream, head, this.pace, (message) => {
+    readUnaryCall(stream, head, pace, (message) => {
       const chunks: Buffer[] = []
       let bytes = 0
       message.on('data', (chunk: Buffer) => {

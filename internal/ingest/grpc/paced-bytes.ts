@@ -1,5 +1,5 @@
 /** What the first calls of a turn may bring together: some 10 ms of work. */
-const BYTES_PER_TURN = 256 * 1024
+const BYTES_PER_TURN = 128 * 1024
 /** Of a piece beside its bytes: what a call costs at least. */
 const COST_MIN = 8 * 1024
 
@@ -8,20 +8,29 @@ interface Piece {
   readonly go: () => void
 }
 
+/** Runs a piece of work with so many bytes now, or in a later turn of the event loop. */
+export type Pace = (bytes: number, go: () => void) => void
+
 /**
- * Lets pieces of bodies through, so many bytes in a turn of the event loop and the others, in their order, in later ones:
- * thousands of calls at once, each of which yields after its own slice, would hold up everybody else for seconds.
+ * Lets pieces of bodies through, so many bytes in a turn of the event loop and the others in later ones: thousands of
+ * calls at once, each of which yields after its own slice, would hold up everybody else for seconds. Networks take
+ * turns, and within one its connections: a call waits for a piece of each, not for all that another has sent.
  */
 export class PacedBytes {
   private left = BYTES_PER_TURN
-  private readonly waiting: Piece[] = []
+  private readonly waiting = new Map<string, Map<number, Piece[]>>()
   private isTurnCounted = false
 
-  /** @param go runs now, or in a later turn */
-  pass(bytes: number, go: () => void): void {
-    const cost = bytes + COST_MIN
-    if (this.left <= 0) this.waiting.push({ cost, go })
-    else this.run({ cost, go })
+  /** The pace of a connection, whose pieces keep their order. */
+  of(network: string, connection: number): Pace {
+    return (bytes, go) => {
+      const piece = { cost: bytes + COST_MIN, go }
+      if (this.left > 0) return this.run(piece)
+      const connections = this.waiting.get(network) ?? new Map<number, Piece[]>()
+      const pieces = connections.get(connection) ?? []
+      pieces.push(piece)
+      this.waiting.set(network, connections.set(connection, pieces))
+    }
   }
 
   private run({ cost, go }: Piece): void {
@@ -36,8 +45,27 @@ export class PacedBytes {
   private readonly nextTurn = (): void => {
     this.isTurnCounted = false
     this.left = BYTES_PER_TURN
-    let at = 0
-    while (at < this.waiting.length && this.left > 0) this.run(this.waiting[at++] as Piece)
-    if (at > 0) this.waiting.splice(0, at)
+    while (this.left > 0) {
+      const piece = this.next()
+      if (piece === undefined) return
+      this.run(piece)
+    }
   }
+
+  private next(): Piece | undefined {
+    for (const [network, connections] of this.waiting) {
+      for (const [connection, pieces] of connections) {
+        const piece = pieces.shift()
+        moveToEnd(connections, connection, pieces, pieces.length > 0)
+        moveToEnd(this.waiting, network, connections, connections.size > 0)
+        return piece
+      }
+    }
+    return undefined
+  }
+}
+
+function moveToEnd<K, V>(map: Map<K, V>, key: K, value: V, isLeft: boolean): void {
+  map.delete(key)
+  if (isLeft) map.set(key, value)
 }

@@ -3,7 +3,7 @@ import { HEAD_MS_MAX } from '../../http/node-settings.js'
 import { CODINGS } from '../intake/content-coding.js'
 import type { IntakeMessage, IntakeResponse } from '../intake/intake-requests.js'
 import { RPC, refusalTrailers, TRAILER } from './grpc-answers.js'
-import type { PacedBytes } from './paced-bytes.js'
+import type { Pace } from './paced-bytes.js'
 import { framed, type MessageHead, UnaryMessage } from './unary-message.js'
 
 /** A call has come and is answered, or is given up, within this: as a request of HTTP. */
@@ -17,7 +17,7 @@ const CALL_MS_MAX = 60_000
 export function readUnaryCall(
   stream: ServerHttp2Stream,
   { path, ...rest }: CallHead,
-  pace: PacedBytes,
+  pace: Pace,
   onRequest: (message: IntakeMessage, response: IntakeResponse) => void,
 ): void {
   const body = new UnaryMessage(pace)

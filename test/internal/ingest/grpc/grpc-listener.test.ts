@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { deflateSync, gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { Shares } from '../../../../internal/http/shares.js'
 import { HEALTH_CHECK } from '../../../../internal/ingest/grpc/health.js'
 import { framed } from '../../../../internal/ingest/grpc/unary-message.js'
 import { problem } from '../../../../internal/problems/problem-catalogue.js'
@@ -251,25 +252,44 @@ describe('limits', () => {
     expect(code).toBe(0)
   })
 
-  test('let few calls begin in one turn of the event loop', async () => {
+  /** The most of what is counted in a turn of the event loop, until there are so many in all. */
+  async function mostPerTurn(all: number, count: () => number): Promise<number> {
+    let most = 0
+    for (let before = 0; before < all; ) {
+      await nextTurn()
+      most = Math.max(most, count() - before)
+      before = count()
+    }
+    return most
+  }
+  const HEAD = { ':method': 'POST', ':path': EXPORT.traces, 'content-type': 'application/grpc' }
+  const begin = (session: ClientHttp2Session, count: number) =>
+    Array.from({ length: count }, () => session.request(HEAD).on('error', () => undefined))
+  // Two lots: between two looks there may be one before and one after the turn's own.
+  const LOTS = 64
+
+  test.each([
+    ['begin', () => vi.spyOn(Shares.prototype, 'hold')],
+    ['be read', () => vi.spyOn(Readable.prototype, 'pipe')],
+  ])('let few calls %s in one turn of the event loop', async (_, spy) => {
     await start()
     const held = Array.from({ length: 12 }, connected)
     await Promise.all(held.map((session) => once(session, 'remoteSettings')))
-    const beginning = vi.spyOn(Readable.prototype, 'pipe')
-    const head = { ':method': 'POST', ':path': EXPORT.traces, 'content-type': 'application/grpc' }
-    for (const session of held) {
-      for (let i = 0; i < 32; i++) session.request(head).on('error', () => undefined)
-    }
-    let mostPerTurn = 0
-    for (let before = 0; before < 12 * 32; ) {
-      await nextTurn()
-      mostPerTurn = Math.max(mostPerTurn, beginning.mock.calls.length - before)
-      before = beginning.mock.calls.length
-    }
-    beginning.mockRestore()
+    const counted = spy()
+    for (const session of held) begin(session, 32)
 
-    // Two lots: between two looks there may be one before and one after the turn's own.
-    expect(mostPerTurn).toBeLessThanOrEqual(64)
+    expect(await mostPerTurn(12 * 32, () => counted.mock.calls.length)).toBeLessThanOrEqual(LOTS)
+    counted.mockRestore()
+  })
+
+  test('let few calls be refused in one turn of the event loop', async () => {
+    await start()
+    const held = Array.from({ length: 30 }, connected)
+    await Promise.all(held.map((session) => once(session, 'remoteSettings')))
+    let refused = 0
+    for (const stream of held.flatMap((session) => begin(session, 32))) stream.once('response', () => refused++)
+
+    expect(await mostPerTurn(400, () => refused)).toBeLessThanOrEqual(LOTS)
   })
 
   test('leave room for another address, whatever one address has begun', async () => {

@@ -5,15 +5,15 @@ import { PacedBytes } from '../../../../internal/ingest/grpc/paced-bytes.js'
 
 const KIB = 1024
 
-test('pieces pass in their order, and never many in one turn', async () => {
+test('pieces of a connection pass in their order, and never many in one turn', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 64 * KIB }), { maxLength: 200 }), async (sizes) => {
-      const pace = new PacedBytes()
+      const pace = new PacedBytes().of('', 1)
       const passed: number[] = []
       let inTurn = 0
       let most = 0
       sizes.forEach((size, at) => {
-        pace.pass(size, () => {
+        pace(size, () => {
           passed.push(at)
           inTurn += size
           most = Math.max(most, inTurn)
@@ -26,24 +26,40 @@ test('pieces pass in their order, and never many in one turn', async () => {
       }
 
       expect(passed).toEqual(sizes.map((_, at) => at))
-      expect(most).toBeLessThanOrEqual(320 * KIB)
+      expect(most).toBeLessThanOrEqual(192 * KIB)
     }),
     { numRuns: 50 },
   )
 })
 
 test('a piece that brings the next one, as a stream does, takes its place behind the others', async () => {
-  const pace = new PacedBytes()
+  const pace = new PacedBytes().of('', 1)
   const passed: string[] = []
-  pace.pass(256 * KIB, () => passed.push('first'))
-  pace.pass(1, () => {
+  pace(256 * KIB, () => passed.push('first'))
+  pace(1, () => {
     passed.push('second')
-    pace.pass(1, () => passed.push('of the second'))
+    pace(1, () => passed.push('of the second'))
   })
-  pace.pass(256 * KIB, () => passed.push('third'))
+  pace(256 * KIB, () => passed.push('third'))
 
   expect(passed).toEqual(['first'])
   while (passed.length < 4) await nextTurn()
   expect(passed[1]).toBe('second')
   expect([...passed].sort()).toEqual(['first', 'of the second', 'second', 'third'])
+})
+
+test('networks take turns, and their connections, whatever one of them has sent', async () => {
+  const pace = new PacedBytes()
+  const passed: string[] = []
+  const send = (network: string, connection: number, count: number): void => {
+    for (let i = 0; i < count; i++) pace.of(network, connection)(64 * KIB, () => passed.push(`${network}${connection}`))
+  }
+  for (let connection = 0; connection < 50; connection++) send('many', connection, 32)
+  passed.length = 0
+  send('few', 1, 3)
+  send('many', 50, 2)
+
+  while (!passed.includes('many50')) await nextTurn()
+  expect(passed.filter((name) => name === 'few1')).toHaveLength(3)
+  expect(passed.length).toBeLessThanOrEqual(60)
 })

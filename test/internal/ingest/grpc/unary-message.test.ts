@@ -5,7 +5,7 @@ import { framed, type MessageHead, UnaryMessage } from '../../../../internal/ing
 
 /** What a reader gets of chunks. */
 async function read(chunks: readonly Uint8Array[]): Promise<{ head?: MessageHead; bytes: Buffer; isRefused: boolean }> {
-  const message = new UnaryMessage(new PacedBytes())
+  const message = new UnaryMessage(new PacedBytes().of('', 1))
   const parts: Buffer[] = []
   let head: MessageHead | undefined
   message.once('head', (said: MessageHead) => {
@@ -62,8 +62,8 @@ test('its head says whether it is compressed', async () => {
 })
 
 test('a call that was given up while its first piece waited does not begin', async () => {
-  const pace = new PacedBytes()
-  pace.pass(1_000_000, () => undefined)
+  const pace = new PacedBytes().of('', 1)
+  pace(1_000_000, () => undefined)
   const message = new UnaryMessage(pace)
   let hasBegun = false
   message.once('head', () => {
@@ -72,7 +72,7 @@ test('a call that was given up while its first piece waited does not begin', asy
   message.write(framed(Buffer.from('one')))
   message.destroy()
   // Behind what waits.
-  await new Promise<void>((resolve) => pace.pass(1, resolve))
+  await new Promise<void>((resolve) => pace(1, resolve))
   await new Promise(setImmediate)
 
   expect(hasBegun).toBe(false)
