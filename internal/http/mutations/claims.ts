@@ -42,8 +42,8 @@ export interface Claim {
   readonly seed: Uint8Array
   /** Whether an earlier attempt may have had its effect, or part of it. */
   readonly isRepeat: boolean
-  /** Whose the secrets of the request are: of the principal that sent it first. */
-  readonly principal: string
+  /** Whose the secrets of the request are: of the principal that sent it first. Undefined: to an earlier version. */
+  readonly principal: string | undefined
   /** @returns false when another attempt has taken over: its reply counts, whatever this one did */
   decide(sealed: string): Promise<boolean>
   /** Nothing was changed: frees the key, also for another body. */
@@ -119,8 +119,9 @@ export function createClaims(bucket: KV, { leaseMs }: ClaimSettings): Claims {
     claim: (key, fingerprint, principal, waitMsMax) =>
       pollUntilKnown(key, fingerprint, waitMsMax, async (entry, found) => {
         const seed = found?.seed ?? randomBytes(16).toString('hex')
-        const first = found?.principal ?? principal
-        const record: OpenRecord = { fingerprint, seed, attempt: (found?.attempt ?? 0) + 1, principal: first }
+        const first = found === undefined ? principal : found.principal
+        const attempt = (found?.attempt ?? 0) + 1
+        const record: OpenRecord = { fingerprint, seed, attempt, ...(first !== undefined && { principal: first }) }
         const text = JSON.stringify(record)
         try {
           const revision = await (entry === null ? bucket.create(key, text) : bucket.update(key, text, entry.revision))

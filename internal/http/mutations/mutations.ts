@@ -211,17 +211,20 @@ async function answerKnown<B>(keyed: Keyed<B>, known: Known, read: ReadBody<B>, 
 /** Why this caller does not get the stored reply of another credential. */
 async function refusalOfReplay<B>(
   { exchange: { parameter }, caller, mutation }: Keyed<B>,
-  { maker }: KeptAnswer,
+  { maker, body }: KeptAnswer,
   read: ReadBody<B>,
 ): Promise<Problem | undefined> {
   if (maker?.authority === authorityOf(caller)) return undefined
   if (!read.ok) return read.problem
-  // Of an earlier version, which did not keep whose it is: it may have a secret.
-  if (maker === undefined && mutation.refusalOf !== undefined) return OTHERS_SECRET
   const refusal = await mutation.refusalOf?.({ caller, body: read.body, parameter })
   if (refusal !== undefined) return refusal
-  return maker?.hasSecret === true && maker.principal !== caller.principal ? OTHERS_SECRET : undefined
+  // An earlier version did not keep whose a reply is: one with a secret is then nobody's.
+  const isOthers = maker === undefined ? SHOWS_SECRET.test(body) : maker.principal !== caller.principal
+  return isOthers && maker?.hasSecret !== false ? OTHERS_SECRET : undefined
 }
+
+/** Members of replies in which version 0.3.0 shows a secret. */
+const SHOWS_SECRET = /"(?:secret|client_secret|signing_secret|password)":/
 
 /** A 204 may not even have a Content-Length of 0 (RFC 9110 section 8.6). */
 const replyKept = (exchange: Exchange, head: string, body: string): void =>
@@ -243,7 +246,7 @@ async function execute<B>(
     traceId: exchange.traceId,
     newId: (prefix) => formatId(prefix, idBytes(claim.seed, prefix, tag)),
     newSecret: () => {
-      // An interrupted attempt of another principal: its secret is not this one's to see.
+      // An interrupted attempt of another principal, or of one unknown: its secret is not this one's to see.
       if (claim.principal !== caller.principal) throw new OthersSecret()
       hasSecret = true
       return secretBytes(deps.secret, claim.seed, key)

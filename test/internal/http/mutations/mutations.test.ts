@@ -264,24 +264,42 @@ describe('a replay by another credential', () => {
     expect(refused.text).not.toContain(secret.json.secret)
   })
 
-  test('gets nothing that an earlier version kept, which may have a secret, without whose it is', async () => {
-    const { handle, refusalOf } = secretThings()
-    const one = await gateway(handle, { refusalOf })
-    const id = randomUUID()
-    const made = await post(one, undefined, as(`${ALL}#key_one`, id))
-    const bucket = await one.broker.bucket(IDEMPOTENCY)
-    for await (const recordKey of await bucket.keys('mutation.createThing.>')) {
-      const record = (await bucket.get(recordKey))?.json<{ sealed: string }>()
-      const answer = opened(id, recordKey, record?.sealed)
-      if (answer === undefined) continue
-      const { maker: _, ...kept } = answer
-      await bucket.put(recordKey, JSON.stringify({ ...record, sealed: sealAnswer(SECRET, id, recordKey, kept) }))
+  describe('of what an earlier version kept, without whose it is', () => {
+    /** Makes a thing as a first credential, and forgets whose the reply is. */
+    async function made(handle: Mutation<Thing>['handle']) {
+      const one = await gateway(handle)
+      const id = randomUUID()
+      const { text, json } = await post(one, undefined, as(`${ALL}#key_one`, id))
+      const bucket = await one.broker.bucket(IDEMPOTENCY)
+      for await (const recordKey of await bucket.keys('mutation.createThing.>')) {
+        const record = (await bucket.get(recordKey))?.json<{ sealed: string }>()
+        const answer = opened(id, recordKey, record?.sealed)
+        if (answer === undefined) continue
+        const { maker: _, ...kept } = answer
+        await bucket.put(recordKey, JSON.stringify({ ...record, sealed: sealAnswer(SECRET, id, recordKey, kept) }))
+      }
+      return { one, id, text, json }
     }
 
-    const other = await post(one, undefined, as(`${ALL}#key_two`, id))
+    test.each(['secret', 'client_secret', 'signing_secret', 'password'])('gets no %s', async (member) => {
+      const { one, id, json } = await made(async ({ newId, newSecret }) => ({
+        status: 201,
+        body: { id: newId('key'), [member]: Buffer.from(newSecret()).toString('hex') },
+      }))
 
-    expectProblem(other, 422, 'IDEMPOTENCY_CONFLICT')
-    expect(other.text).not.toContain(made.json.secret)
+      for (const apiKey of [`${ALL}#key_two`, 'admin:config#key_one']) {
+        const other = await post(one, undefined, as(apiKey, id))
+
+        expectProblem(other, 422, 'IDEMPOTENCY_CONFLICT')
+        expect(other.text).not.toContain(json[member])
+      }
+    })
+
+    test('gets the same reply where that has no secret', async () => {
+      const { one, id, text } = await made(async ({ newId }) => ({ status: 201, body: { id: newId('key') } }))
+
+      expect(await post(one, undefined, as(`${ALL}#key_two`, id))).toMatchObject({ status: 201, isReplay: true, text })
+    })
   })
 
   /** @returns undefined for the answer to another key */
@@ -311,6 +329,28 @@ describe('a replay by another credential', () => {
 
     expectProblem(other, 422, 'IDEMPOTENCY_CONFLICT')
     expect([own.status, [...things.values()]]).toEqual([201, [own.json.secret]])
+  })
+
+  test('gets no secret of a request that was interrupted in an earlier version, which did not keep whose it is', async () => {
+    const { handle } = secretThings()
+    const one = await gateway(handle)
+    const id = randomUUID()
+    await post(one, undefined, as(`${ALL}#key_one`, id))
+    const bucket = await one.broker.bucket(IDEMPOTENCY)
+    for await (const recordKey of await bucket.keys('mutation.createThing.>')) {
+      const { fingerprint, sealed } =
+        (await bucket.get(recordKey))?.json<{ fingerprint: string; sealed: string }>() ?? {}
+      if (opened(id, recordKey, sealed) === undefined) continue
+      await bucket.put(recordKey, JSON.stringify({ fingerprint, seed: 'ab'.repeat(16), attempt: 1, isLeft: true }))
+    }
+
+    const [first, again] = [
+      await post(one, undefined, as(`${ALL}#key_two`, id)),
+      await post(one, undefined, as(`${ALL}#key_two`, id)),
+    ]
+
+    expectProblem(first, 422, 'IDEMPOTENCY_CONFLICT')
+    expectProblem(again, 422, 'IDEMPOTENCY_CONFLICT')
   })
 })
 
