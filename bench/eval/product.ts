@@ -68,13 +68,14 @@ const CONNECTIONS = 16
 const PAGE = 200
 const POLL_MS = 1_000
 
-/** @param how `intakePort` 0: none; `env`: settings beside the rates */
+/** @param how ports, 0: none; `env`: settings beside the rates */
 export async function startProduct(
   folder: string,
   natsServerBin: string,
   processes: Processes,
-  { intakePort = 0, env = {} }: { readonly intakePort?: number; readonly env?: Readonly<Record<string, string>> } = {},
+  how: { readonly intakePort?: number; readonly grpcPort?: number; readonly env?: Readonly<Record<string, string>> } = {},
 ): Promise<Product> {
+  const { intakePort = 0, grpcPort = 0, env = {} } = how
   const port = await freePort()
   const dataDir = join(folder, 'product')
   const pid = await processes.start({
@@ -86,6 +87,8 @@ export async function startProduct(
       String(port),
       '--intake-port',
       String(intakePort),
+      '--intake-grpc-port',
+      String(grpcPort),
       '--data-dir',
       dataDir,
       '--nats-server-bin',

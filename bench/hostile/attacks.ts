@@ -1,20 +1,21 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
+import { bytesField } from '../../internal/ingest/otlp/otlp-answers.js'
 import type { HttpServiceClient } from '../../internal/local/replay/client.js'
+import { callGrpc } from './grpc-calls.js'
+import { hold } from './held-connections.js'
 
-/** What a tenant may send and ask, at its largest. */
-export interface Hostile {
-  readonly client: HttpServiceClient
+/** The product, and a key of the tenant that attacks it. */
+export interface Target {
+  readonly baseUrl: string
   readonly secret: string
   readonly intakePort: number
+  readonly grpcPort: number
 }
 
-export interface Attack {
-  readonly name: string
-  /** Repeated until the time is over. */
-  readonly strike: (hostile: Hostile, signal: AbortSignal) => Promise<void>
+interface Hostile extends Target {
+  readonly client: HttpServiceClient
 }
 
 const SERVICES = 9_900
@@ -25,7 +26,7 @@ const RULES = 200
 const longName = (kind: string, n: number): string => `${kind}-${'payments-gateway-'.repeat(3)}${n.toString(36)}`
 
 /** A directory of long names, events that state others, and rules that match slowly. */
-export async function prepare({ client }: Hostile): Promise<void> {
+export async function prepare(client: HttpServiceClient): Promise<void> {
   const services = Array.from({ length: SERVICES }, (_, n) => ({ name: longName('s', n), owner: 'team' }))
   const file = client.put(
     '/api/v1/directory/import?keep_missing=true',
@@ -68,40 +69,28 @@ async function accepted(sent: ReturnType<HttpServiceClient['post']>): Promise<st
 /** As large as the largest limit, and unlike any other: nothing of it can be remembered. */
 const slowTags = () => ({ team: `${'a'.repeat(119)}${randomBytes(4).toString('hex')}${'a'.repeat(119)}` })
 
-export const ATTACKS: readonly Attack[] = [
-  {
-    name: 'a page of unknown names',
-    strike: async ({ client }) => void (await client.get('/api/v1/directory/unknown-names?limit=200')),
+/** What a tenant may send and ask, at its largest; repeated until the time is over. */
+export const ATTACKS: Readonly<Record<string, (hostile: Hostile) => Promise<void>>> = {
+  'a page of unknown names': async ({ client }) => void (await client.get('/api/v1/directory/unknown-names?limit=200')),
+  'a record with suggestions': async ({ client }) => {
+    const { data } = await client.page(50, undefined)
+    for (const { id } of data) await client.get(`/v1/attribution/${id}`)
   },
-  {
-    name: 'a record with suggestions',
-    async strike({ client }, signal) {
-      const { data } = await client.page(50, undefined)
-      for (const { id } of data) if (!signal.aborted) await client.get(`/v1/attribution/${id}`)
-    },
+  'events for slow rules': async ({ client }) => {
+    const events = Array.from({ length: 1_000 }, () => eventOf({ tags: slowTags() }))
+    await client.post('/api/v1/invocations', 'application/x-ndjson', linesOf(events))
   },
-  {
-    name: 'events for slow rules',
-    async strike({ client }) {
-      const events = Array.from({ length: 1_000 }, () => eventOf({ tags: slowTags() }))
-      await client.post('/api/v1/invocations', 'application/x-ndjson', linesOf(events))
-    },
+  'a body of 16 MiB that is hardly JSON': async ({ client }) => {
+    for (const unit of ['{', '}', '\n', '{"a":1},']) {
+      await client.post('/api/v1/invocations', 'application/json', unit.repeat((16 * 1024 * 1024) / unit.length))
+    }
   },
-  {
-    name: 'a body of 16 MiB that is hardly JSON',
-    async strike({ client }) {
-      for (const unit of ['{', '}', '\n', '{"a":1},']) {
-        await client.post('/api/v1/invocations', 'application/json', unit.repeat((16 * 1024 * 1024) / unit.length))
-      }
-    },
-  },
-  { name: 'OTLP of half a million empty spans', strike: (hostile) => otlp(hostile, emptySpans()) },
-  {
-    name: '2,000 half-sent heads',
-    strike: (hostile, signal) => hold(hostile, 2_000, 'GET / HTTP/1.1\r\nHost: a\r\n', signal),
-  },
-  { name: 'six half-sent bodies of 30 MiB', strike: (hostile, signal) => halfBodies(hostile, signal) },
-]
+  'OTLP of half a million empty spans': (hostile) => otlp(hostile, emptySpans()),
+  '2,048 calls of gRPC at once': (hostile) => callGrpc(hostile, true),
+  '2,048 half-sent calls of gRPC': (hostile) => callGrpc(hostile, false),
+  '2,000 half-sent heads': ({ intakePort }) => hold(intakePort, 500, 'GET / HTTP/1.1\r\nHost: a\r\n'),
+  'eight half-sent bodies of 30 MiB': halfBodies,
+}
 
 async function otlp({ intakePort, secret }: Hostile, body: Buffer<ArrayBuffer>): Promise<void> {
   const headers = { 'x-api-key': secret, 'content-type': 'application/x-protobuf', 'content-encoding': 'gzip' }
@@ -116,40 +105,11 @@ function emptySpans(): Buffer<ArrayBuffer> {
   return gzipSync(Buffer.concat([bytesField(7, randomBytes(17_000)), bytesField(1, bytesField(2, spans))]))
 }
 
-function bytesField(field: number, bytes: Buffer): Buffer {
-  const length: number[] = []
-  for (let rest = bytes.length; ; rest >>>= 7) {
-    length.push(rest > 127 ? (rest & 127) | 128 : rest)
-    if (rest <= 127) break
-  }
-  return Buffer.concat([Buffer.from([field * 8 + 2, ...length]), bytes])
-}
-
-/** Opens connections from an address of its own, and opens anew those that are closed. */
-async function hold(
-  { intakePort: port }: Hostile,
-  count: number,
-  head: string | Buffer,
-  signal: AbortSignal,
-): Promise<void> {
-  const sockets = new Set<Socket>()
-  while (!signal.aborted) {
-    while (sockets.size < count) {
-      const socket = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' })
-      socket.on('error', () => undefined).once('close', () => sockets.delete(socket))
-      socket.write(head)
-      sockets.add(socket)
-    }
-    await sleep(100)
-  }
-  for (const socket of sockets) socket.destroy()
-}
-
-function halfBodies(hostile: Hostile, signal: AbortSignal): Promise<void> {
+function halfBodies({ intakePort, secret }: Hostile): Promise<never> {
   const call = `{"id":"${randomUUID()}","call_type":"acompletion","metadata":{"a":"${'b'.repeat(400)}"}},`
   const body = `[${call.repeat(Math.floor((30 * 1024 * 1024) / call.length))}`
   const head =
-    `POST /intake/litellm HTTP/1.1\r\nHost: a\r\nX-API-Key: ${hostile.secret}\r\n` +
+    `POST /intake/litellm HTTP/1.1\r\nHost: a\r\nX-API-Key: ${secret}\r\n` +
     `Content-Type: application/json\r\nContent-Length: ${body.length + 1}\r\n\r\n`
-  return hold(hostile, 6, Buffer.from(head + body), signal)
+  return hold(intakePort, 2, Buffer.from(head + body))
 }

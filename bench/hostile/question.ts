@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
 import { connectService, type HttpServiceClient } from '../../internal/local/replay/client.js'
 import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { startProduct } from '../eval/product.js'
@@ -8,7 +10,8 @@ import { privateRun } from '../private-run.js'
 import type { Processes } from '../processes.js'
 import { writeResult } from '../results.js'
 import { table } from '../table.js'
-import { ATTACKS, type Attack, eventOf, type Hostile, prepare } from './attacks.js'
+import type { Order } from './attacker.js'
+import { ATTACKS, eventOf, prepare, type Target } from './attacks.js'
 
 /**
  * Question: what do two tenants notice of a third one that sends and asks the costliest that it may?
@@ -26,7 +29,6 @@ export interface HostileOptions {
 const GAP_MS_MAX = 100
 const TIMES_QUIET_MAX = 2
 const CALM_MS = 10_000
-const STRIKES_AT_ONCE = 4
 const HEALTH_EVERY_MS = 5
 const EVENT_EVERY_MS = 200
 const LOOK_MS = 10
@@ -43,21 +45,20 @@ interface Noticed {
 }
 
 async function answer({ checkout, natsServerBin, seconds }: HostileOptions, folder: string, processes: Processes) {
-  const intakePort = await freePort()
-  const product = await startProduct(folder, natsServerBin, processes, { intakePort })
+  const [intakePort, grpcPort] = [await freePort(), await freePort()]
+  const product = await startProduct(folder, natsServerBin, processes, { intakePort, grpcPort })
   const [bad, ...others] = await Promise.all(['hostile', 'one', 'two'].map((name) => product.createTenant(name)))
   if (bad === undefined) throw new Error('no tenant')
-  const client = connectService(product.baseUrl, bad.secret, 2 * STRIKES_AT_ONCE)
+  const client = connectService(product.baseUrl, bad.secret, 1)
+  const target: Target = { baseUrl: product.baseUrl, secret: bad.secret, intakePort, grpcPort }
   const clients = others.map(({ secret }) => connectService(product.baseUrl, secret, 16))
-  const attacker: Hostile = { client, secret: bad.secret, intakePort }
   try {
-    await prepare(attacker)
+    await prepare(client)
     await sleep(CALM_MS)
     const noticed = [await notice('nothing', product.baseUrl, clients, () => sleep(seconds * 1_000))]
-    for (const attack of ATTACKS) {
-      noticed.push(
-        await notice(attack.name, product.baseUrl, clients, () => strikeFor(attack, attacker, seconds * 1_000)),
-      )
+    for (const attack of Object.keys(ATTACKS)) {
+      const strikes = () => strikeFor({ attack, target }, seconds * 1_000)
+      noticed.push(await notice(attack, product.baseUrl, clients, strikes))
       await sleep(CALM_MS)
     }
     writeResult(join(checkout, 'bench', 'results', 'hostile.json'), {
@@ -73,13 +74,11 @@ async function answer({ checkout, natsServerBin, seconds }: HostileOptions, fold
   }
 }
 
-async function strikeFor({ strike }: Attack, attacker: Hostile, ms: number): Promise<void> {
-  const signal = AbortSignal.timeout(ms)
-  const strikes = async (): Promise<void> => {
-    // It may be refused: that is what limits are for.
-    while (!signal.aborted) await strike(attacker, signal).catch(() => sleep(10))
-  }
-  await Promise.all(Array.from({ length: STRIKES_AT_ONCE }, strikes))
+async function strikeFor(order: Order, ms: number): Promise<void> {
+  const attacker = new Worker(new URL('./attacker.js', import.meta.url), { workerData: order })
+  const failed = once(attacker, 'error').then(([cause]) => Promise.reject(cause))
+  await Promise.race([sleep(ms), failed])
+  await attacker.terminate()
 }
 
 /** What a pulse of the health and the other tenants see until the attack is over. */

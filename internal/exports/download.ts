@@ -5,6 +5,7 @@ import { limitBy } from '../http/rate-limit.js'
 import type { PublicRoute } from '../http/route.js'
 import { problem } from '../problems/problem-catalogue.js'
 import { type Place, type ResidencyRegion, refusalOfCrossing } from '../residency/residency.js'
+import type { Logger } from '../telemetry/log.js'
 import type { BlobStore } from './blobs/blob-store.js'
 import { DOWNLOAD_PATH, type DownloadTokens } from './download-url.js'
 import { GET_FILE } from './export-contract.js'
@@ -24,6 +25,7 @@ export interface DownloadRouteDeps {
   /** While the broker is down, changes of the tenant's residency may be missing, so files are not served. */
   readonly isBrokerUp: () => boolean
   readonly clock: () => number
+  readonly log: Logger
 }
 
 /**
@@ -66,14 +68,14 @@ async function download(exchange: Exchange, wanted: Wanted, deps: DownloadRouteD
 
   const job = deps.jobs.get(jobId) ?? (await deps.jobs.read(jobId))
   if (job === undefined || job.tenant_id !== tenantId || !hasFiles(job, nowMs)) return exchange.replyProblem(GONE)
-  await replyFile(exchange, job.result[permission.download], wanted, deps.blobs)
+  await replyFile(exchange, job.result[permission.download], wanted, deps)
 }
 
 async function replyFile(
   exchange: Exchange,
   { key, name, media_type: mediaType, bytes, sha256 }: StoredFile,
   { range, ifRange, ifNoneMatch }: Wanted,
-  blobs: BlobStore,
+  { blobs, log }: DownloadRouteDeps,
 ): Promise<void> {
   const etag = `"${sha256}"`
   const lines = `\r\nETag: ${etag}\r\nAccept-Ranges: bytes\r\nCache-Control: private, no-cache`
@@ -86,14 +88,58 @@ async function replyFile(
       problem('RANGE_NOT_SATISFIABLE', `The file has ${bytes} bytes.`, { contentRange: `bytes */${bytes}` }),
     )
   }
-  if ((await blobs.size(key)) !== bytes) return exchange.replyProblem(GONE)
   const more = `${lines}\r\nContent-Type: ${mediaType}\r\nContent-Disposition: attachment; filename="${name}"`
-  if (wanted.kind === 'whole') return exchange.replyStream(`200 OK${more}`, bytes, blobs.read(key))
-  const { first, last } = wanted
-  const head = `206 Partial Content${more}\r\nContent-Range: bytes ${first}-${last}/${bytes}`
-  return exchange.replyStream(head, last - first + 1, blobs.read(key, wanted))
+  const [head, size] =
+    wanted.kind === 'whole'
+      ? [`200 OK${more}`, bytes]
+      : [
+          `206 Partial Content${more}\r\nContent-Range: bytes ${wanted.first}-${wanted.last}/${bytes}`,
+          wanted.last - wanted.first + 1,
+        ]
+  const patience = new Patience()
+  try {
+    if ((await blobs.size(key, patience.signal)) !== bytes) return exchange.replyProblem(GONE)
+    const parts = blobs.read(key, wanted.kind === 'whole' ? undefined : wanted, patience.signal)
+    await exchange.replyStream(head, size, patience.during(parts))
+  } catch (cause) {
+    log.warn({ err: cause, trace_id: exchange.traceId }, 'the store of export files did not answer')
+    exchange.replyProblem(FILES_AWAY)
+  } finally {
+    patience.end()
+  }
 }
 
+/** How long the store may take until the first bytes of a file, as every dependency of an answer may; and to go on. */
+const FIRST_BYTES_MS_MAX = 1_500
+const SILENT_MS_MAX = 10_000
+
+/** Gives up a store of files that is silent, not a client that reads slowly. */
+class Patience {
+  private readonly late = new AbortController()
+  private timer = this.within(FIRST_BYTES_MS_MAX)
+
+  get signal(): AbortSignal {
+    return this.late.signal
+  }
+
+  async *during(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const part of parts) {
+      this.end()
+      yield part
+      this.timer = this.within(SILENT_MS_MAX)
+    }
+  }
+
+  end(): void {
+    clearTimeout(this.timer)
+  }
+
+  private within(ms: number): NodeJS.Timeout {
+    return setTimeout(() => this.late.abort(), ms)
+  }
+}
+
+const FILES_AWAY = problem('SERVICE_UNAVAILABLE', 'The store of export files is unavailable.', { retryAfterSeconds: 5 })
 const INVALID = problem(
   'DOWNLOAD_URL_INVALID',
   'The download URL is invalid or expired. Get the job again for a new URL.',

@@ -1,5 +1,10 @@
 import type { Place } from '../../residency/residency.js'
 
+export interface ByteRange {
+  readonly first: number
+  readonly last: number
+}
+
 /**
  * Storage of export files. A key is a path, `<tenant id>/<job id>/<name>`. Writes are atomic: a blob exists completely
  * or not at all, and writing it again replaces it.
@@ -17,10 +22,15 @@ export interface BlobStore {
    * @returns whether it was written; always true in an S3-compatible store that ignores `If-None-Match`
    */
   create(key: string, bytes: Uint8Array): Promise<boolean>
-  /** @returns undefined when the blob does not exist */
-  size(key: string): Promise<number | undefined>
-  /** Streams a blob. @param range first and last byte, both inclusive; default: the whole blob */
-  read(key: string, range?: { readonly first: number; readonly last: number }): AsyncIterable<Uint8Array>
+  /** @param signal gives up the wait for the store @returns undefined when the blob does not exist */
+  size(key: string, signal?: AbortSignal): Promise<number | undefined>
+  /**
+   * Streams a blob.
+   *
+   * @param range first and last byte, both inclusive; default: the whole blob
+   * @param signal ends it with an error
+   */
+  read(key: string, range?: ByteRange, signal?: AbortSignal): AsyncIterable<Uint8Array>
   /** The share in use of the disk; undefined when the store has no limit of its own. */
   usedShare(): Promise<number | undefined>
   /** Deletes every blob under a prefix, which ends with a slash. Safe to repeat. */

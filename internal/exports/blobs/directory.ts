@@ -71,9 +71,10 @@ export function directoryBlobs(folder: string, region: string | null): BlobStore
       }
     },
 
-    read: (key, range) =>
+    read: (key, range, signal) =>
       createReadStream(pathOf(key), {
         highWaterMark: READ_BYTES,
+        ...(signal && { signal }),
         ...(range && { start: range.first, end: range.last }),
       }),
 

@@ -54,18 +54,18 @@ export function s3Blobs({ bucket, endpoint, region, accessKey, secretKey }: S3Se
       }
     },
 
-    async size(key) {
+    async size(key, signal) {
       try {
-        return (await client.send(new HeadObjectCommand(of(key)))).ContentLength
+        return (await client.send(new HeadObjectCommand(of(key)), giveUpBy(signal))).ContentLength
       } catch (cause) {
         if (cause instanceof S3ServiceException && cause.$metadata.httpStatusCode === 404) return undefined
         throw cause
       }
     },
 
-    async *read(key, range) {
-      const Range = range && `bytes=${range.first}-${range.last}`
-      const { Body } = await client.send(new GetObjectCommand({ ...of(key), ...(Range !== undefined && { Range }) }))
+    async *read(key, range, signal) {
+      const ranged = range && { Range: `bytes=${range.first}-${range.last}` }
+      const { Body } = await client.send(new GetObjectCommand({ ...of(key), ...ranged }), giveUpBy(signal))
       // In Node the body is a readable stream.
       for await (const part of Body as AsyncIterable<Uint8Array>) yield part
     },
@@ -87,3 +87,5 @@ export function s3Blobs({ bucket, endpoint, region, accessKey, secretKey }: S3Se
     },
   }
 }
+
+const giveUpBy = (signal: AbortSignal | undefined) => (signal === undefined ? {} : { abortSignal: signal })

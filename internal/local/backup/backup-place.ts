@@ -22,8 +22,8 @@ export async function openPlace(place: string, { endpoint, region }: S3Place): P
     place: blobs.place,
     write: (key, parts) => blobs.write(under(key), parts),
     create: (key, bytes) => blobs.create(under(key), bytes),
-    size: (key) => blobs.size(under(key)),
-    read: (key, range) => blobs.read(under(key), range),
+    size: (key, signal) => blobs.size(under(key), signal),
+    read: (key, range, signal) => blobs.read(under(key), range, signal),
     usedShare: blobs.usedShare,
     removeUnder: (folder) => blobs.removeUnder(under(folder)),
   }
