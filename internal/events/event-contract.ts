@@ -10,6 +10,8 @@ import type { ExactNumber } from './exact-json.js'
 
 export { EVENT_CAUSES, EVENT_TYPES, type EventType }
 
+const ABSENT_EARLIER = 'Absent from events of earlier versions.'
+
 const footprintBasis = () =>
   z.enum(FOOTPRINT_BASES).meta({
     description:
@@ -65,6 +67,11 @@ const crossed = <const T extends z.ZodType>(threshold: T) =>
     threshold,
     period_to_date_usd: z.number().meta({ description: 'Exact decimal, not rounded.' }),
     ceiling_usd: z.number().meta({ description: 'Exact decimal, not rounded. Of a budget per group: for the group.' }),
+    spent_usd: decimalText()
+      .optional()
+      .meta({
+        description: `\`period_to_date_usd\`, as the answers to \`GET /api/v1/budgets\` call and write it. ${ABSENT_EARLIER}`,
+      }),
     group: z
       .object({ dimension: z.string(), value: z.string() })
       .optional()
@@ -110,6 +117,12 @@ export const EVENT_DATA = {
     scope: z.object({ service: z.string(), owner: z.string(), provider: z.string() }),
     observed: decimalText().meta({ description: 'USD in the window.' }),
     expected: decimalText().meta({ description: 'USD expected from the baseline.' }),
+    observed_usd: decimalText()
+      .optional()
+      .meta({ description: `\`observed\`, as \`GET /api/v1/anomalies\` calls it. ${ABSENT_EARLIER}` }),
+    expected_usd: decimalText()
+      .optional()
+      .meta({ description: `\`expected\`, as \`GET /api/v1/anomalies\` calls it. ${ABSENT_EARLIER}` }),
     window: z.object({ from: timeText(), to: timeText() }).meta({ description: 'The hour.' }),
     observed_until: timeText().meta({
       description:

@@ -25,7 +25,11 @@ const acceptedEvent = z
     invocation_id: idOf('inv'),
     event_id: z.string(),
     status: z.literal('queued'),
-    duplicate: z.boolean().meta({ description: 'Whether the event had been accepted before, under any key.' }),
+    duplicate: z.boolean().meta({
+      description:
+        'Whether the event had been accepted before, under any key. Its record may then be there: ' +
+        '`GET /api/v1/invocations/{invocation_id}` says so.',
+    }),
   })
   .meta({ id: 'AcceptedEvent' })
 

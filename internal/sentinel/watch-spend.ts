@@ -97,14 +97,19 @@ async function watchHour(tenantId: string, hourMs: number, reads: SpendReads, de
   }
 }
 
-const dataOf = (scope: SpendScope, hourMs: number, { observed, expected, score }: Anomaly, nowMs: number) => ({
-  scope,
-  observed: formatQuantity(observed),
-  expected: formatQuantity(expected),
-  window: { from: new Date(hourMs).toISOString(), to: new Date(hourMs + HOUR_MS).toISOString() },
-  observed_until: new Date(Math.min(nowMs, hourMs + HOUR_MS)).toISOString(),
-  score,
-})
+function dataOf(scope: SpendScope, hourMs: number, { score, ...found }: Anomaly, nowMs: number) {
+  const [observed, expected] = [formatQuantity(found.observed), formatQuantity(found.expected)]
+  return {
+    scope,
+    observed,
+    expected,
+    observed_usd: observed,
+    expected_usd: expected,
+    window: { from: new Date(hourMs).toISOString(), to: new Date(hourMs + HOUR_MS).toISOString() },
+    observed_until: new Date(Math.min(nowMs, hourMs + HOUR_MS)).toISOString(),
+    score,
+  }
+}
 
 /** Writes only when an hour is checked for the first time, usually once per hour. */
 async function saveProgress(

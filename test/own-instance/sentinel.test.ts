@@ -150,7 +150,7 @@ describe('budgets', () => {
     expect(all.map(({ data }) => data.threshold)).toEqual([75, 100, 150])
     expect(new Set(all.map(({ id }) => id)).size).toBe(3)
     expect((await texts('budget.threshold.crossed')).filter((text) => text.includes(id))[0]).toContain(
-      `"data":{"budget_id":"${id}","threshold":75,"period_to_date_usd":7.5,"ceiling_usd":10}`,
+      `"data":{"budget_id":"${id}","threshold":75,"period_to_date_usd":7.5,"ceiling_usd":10,"spent_usd":"7.5"}`,
     )
     const { current } = (await ask('GET', `/api/v1/budgets/${id}`)).json
     expect(current).toMatchObject({ spent_usd: '15.5', percent: '155.00' })
@@ -235,8 +235,8 @@ describe('budgets', () => {
     const group = { dimension: 'service', value: 'test' }
     const data = { budget_id: id, ceiling_usd: 10, group, test: true }
     expect(events).toMatchObject([
-      { id: sent.json.event_id, data: { ...data, threshold: 75, period_to_date_usd: 7.5 } },
-      { id: custom.json.event_id, data: { ...data, threshold: 90, period_to_date_usd: 9 } },
+      { id: sent.json.event_id, data: { ...data, threshold: 75, period_to_date_usd: 7.5, spent_usd: '7.5' } },
+      { id: custom.json.event_id, data: { ...data, threshold: 90, period_to_date_usd: 9, spent_usd: '9' } },
     ])
     expect(all[1].data).toMatchObject({ threshold: 75, group: { dimension: 'service', value: 'tested' } })
     expect(all[1].data.test).toBe(undefined)
@@ -325,6 +325,7 @@ describe('spend', () => {
         data: {
           scope: { service: 'spiky', provider: 'openai' },
           observed: '400',
+          observed_usd: '400',
           expected: '2',
           window: { from: new Date(hour).toISOString(), to: new Date(hour + 3_600_000).toISOString() },
         },

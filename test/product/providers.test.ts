@@ -57,6 +57,22 @@ test.each(['azure', 'az.ai.openai', 'azure.ai.openai', 'AZURE'])(
   },
 )
 
+test.each(['provider', '-provider'])(
+  'pages sorted by %s follow the names that are shown, over their cursors',
+  async (sort) => {
+    const shown: string[] = []
+    for (let path = `/v1/attribution?sort=${sort}&limit=1`; ; ) {
+      const { json } = await ask('GET', path)
+      shown.push(...json.data.map(({ provider }: ShownRecord) => provider))
+      if (json.page.next_cursor == null) break
+      path = `/v1/attribution?sort=${sort}&limit=1&cursor=${json.page.next_cursor}`
+    }
+
+    const inOrder = ['In-House', ...SPELLINGS.map(() => 'azure.ai.openai'), 'gcp.vertex_ai']
+    expect(shown).toEqual(sort === 'provider' ? inOrder : inOrder.toReversed())
+  },
+)
+
 test('a report has one row per provider, and any spelling filters it', async () => {
   const report = '/v1/reports/usage?group_by=provider&sort=provider'
   const rowsOf = ({ data }: ShownRecord) => data.map((row: ShownRecord) => [row.provider, row.calls, row.cost_usd])

@@ -22,6 +22,7 @@ export function crossingEvent(
   const more = {
     period_to_date_usd: new ExactNumber(formatQuantity(spent)),
     ceiling_usd: new ExactNumber(formatQuantity(ceiling)),
+    spent_usd: formatQuantity(spent),
     ...(per !== undefined && group !== undefined && { group: { dimension: per, value: group } }),
     ...(isTest && { test: isTest }),
   }

@@ -89,6 +89,7 @@ async function check(
         const { data } = JSON.parse(stored)
         ids.push(id)
         observedUntil.push(data.observed_until)
+        expect([data.observed_usd, data.expected_usd]).toEqual([data.observed, data.expected])
         emitted.push([data.window.from.slice(0, 16), data.observed])
       },
       lastSequence: async () => 0,
