@@ -4,12 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { connectService, type HttpServiceClient } from '../../internal/local/replay/client.js'
 import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
-import { startProduct } from '../eval/product.js'
+import { type Product, startProduct } from '../eval/product.js'
 import { provenance } from '../machine.js'
 import { privateRun } from '../private-run.js'
 import type { Processes } from '../processes.js'
 import { writeResult } from '../results.js'
 import { table } from '../table.js'
+import { peakOf } from '../trickle/process-figures.js'
 import type { Order } from './attacker.js'
 import { ATTACKS, eventOf, prepare, type Target } from './attacks.js'
 
@@ -38,10 +39,13 @@ export const hostile = (options: HostileOptions, signal: AbortSignal): Promise<v
 
 interface Noticed {
   readonly name: string
+  readonly healthz_p99_ms: number
   readonly healthz_max_ms: number
   readonly accepted_p99_ms: number
   readonly page_p99_ms: number
   readonly visible_p99_ms: number
+  /** Resident memory, since the start of the gateway. */
+  readonly gateway_peak_mb: number
 }
 
 async function answer({ checkout, natsServerBin, seconds }: HostileOptions, folder: string, processes: Processes) {
@@ -55,10 +59,10 @@ async function answer({ checkout, natsServerBin, seconds }: HostileOptions, fold
   try {
     await prepare(client)
     await sleep(CALM_MS)
-    const noticed = [await notice('nothing', product.baseUrl, clients, () => sleep(seconds * 1_000))]
+    const noticed = [await notice('nothing', product, clients, () => sleep(seconds * 1_000))]
     for (const attack of Object.keys(ATTACKS)) {
       const strikes = () => strikeFor({ attack, target }, seconds * 1_000)
-      noticed.push(await notice(attack, product.baseUrl, clients, strikes))
+      noticed.push(await notice(attack, product, clients, strikes))
       await sleep(CALM_MS)
     }
     writeResult(join(checkout, 'bench', 'results', 'hostile.json'), {
@@ -84,7 +88,7 @@ async function strikeFor(order: Order, ms: number): Promise<void> {
 /** What a pulse of the health and the other tenants see until the attack is over. */
 async function notice(
   name: string,
-  baseUrl: string,
+  { baseUrl, pid }: Product,
   clients: readonly HttpServiceClient[],
   attack: () => Promise<unknown>,
 ): Promise<Noticed> {
@@ -113,10 +117,12 @@ async function notice(
   await watching
   return {
     name,
+    healthz_p99_ms: p99(health),
     healthz_max_ms: Math.max(...health),
     accepted_p99_ms: p99(accepted),
     page_p99_ms: p99(pages),
     visible_p99_ms: p99(visible),
+    gateway_peak_mb: peakOf(pid)['gateway'] ?? Number.NaN,
   }
 }
 
@@ -132,14 +138,15 @@ const p99 = (times: readonly number[]): number =>
 
 function print(noticed: readonly Noticed[]): void {
   const [quiet] = noticed
-  const rows = noticed.map(({ name, healthz_max_ms, accepted_p99_ms, page_p99_ms, visible_p99_ms }) => [
+  const rows = noticed.map(({ name, gateway_peak_mb, ...ms }) => [
     name,
-    ...[healthz_max_ms, accepted_p99_ms, page_p99_ms, visible_p99_ms].map((ms) => ms.toFixed(0)),
-    (visible_p99_ms / (quiet?.visible_p99_ms ?? Number.NaN)).toFixed(1),
+    ...Object.values(ms).map((value) => value.toFixed(0)),
+    (ms.visible_p99_ms / (quiet?.visible_p99_ms ?? Number.NaN)).toFixed(1),
+    String(gateway_peak_mb),
   ])
+  const head = ['attack', 'healthz p99', 'max', '202 p99', 'page p99', 'visible p99', '× quiet', 'gateway MB']
   process.stdout.write(
-    `\nms that others wait beside an attack; bars: healthz ${GAP_MS_MAX}, visible ${TIMES_QUIET_MAX} times quiet\n\n${table(
-      [['attack', 'healthz max', '202 p99', 'page p99', 'visible p99', '× quiet'], ...rows],
-    )}`,
+    '\nms that others wait beside an attack; bars: ' +
+      `healthz ${GAP_MS_MAX}, visible ${TIMES_QUIET_MAX} times quiet\n\n${table([head, ...rows])}`,
   )
 }

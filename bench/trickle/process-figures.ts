@@ -16,6 +16,10 @@ export const proportionalOf = (upPid: number): ByRole => memoryOf(upPid, 'Pss')
 const memoryOf = (upPid: number, figure: 'Rss' | 'Pss'): ByRole =>
   byRole(upPid, (pid) => Math.round(numberOf(read(`/proc/${pid}/smaps_rollup`), figure) / 1024))
 
+/** The most resident memory since the start, in MB. */
+export const peakOf = (upPid: number): ByRole =>
+  byRole(upPid, (pid) => Math.round(numberOf(read(`/proc/${pid}/status`), 'VmHWM') / 1024))
+
 /** How often the threads have waited for something since their start: each time something woke them again. */
 export const wakeUpsOf = (upPid: number): ByRole =>
   byRole(upPid, (pid) =>
