@@ -18,7 +18,6 @@ import type { IntakeRoute } from '../intake/intake-route.js'
 import type { IntakeSettings } from '../intake/listener.js'
 import { grpcRoutes, RPC } from './grpc-answers.js'
 import { HEALTH_CHECK, healthOf } from './health.js'
-import { type Pace, PacedBytes } from './paced-bytes.js'
 import { ReadTurns } from './read-turns.js'
 import { answer, type CallHead, readUnaryCall, refuse } from './unary-call.js'
 
@@ -52,7 +51,6 @@ class Calls {
   private readonly budgetOfAddress = addressBudgets()
   private readonly sessions = new Set<ServerHttp2Session>()
   private readonly reads = new ReadTurns()
-  private readonly pace = new PacedBytes()
   private readonly streams = new Shares(STREAMS_MAX)
   private connections: ConnectionShares | undefined
   private readonly health: ListenerHealth
@@ -111,25 +109,25 @@ class Calls {
       this.connections?.endRequest({ remoteAddress, remotePort })
     })
     stream.on('error', () => undefined)
-    const pace = this.pace.of(network, remotePort)
-    // A refusal, too: it costs as much as a small call.
-    pace(0, () => {
+    const isGrpc = headers['content-type']?.startsWith('application/grpc') === true && headers[':method'] === 'POST'
+    const head = { path: headers[':path'] ?? '', headers, rawHeaders, peer: { remoteAddress: address, remotePort } }
+    if (isGrpc && hasPlace && head.path !== HEALTH_CHECK) {
+      return readUnaryCall(stream, head, (message, response) => void this.onRequest(message, response))
+    }
+    this.deps.room.pace.of(network, remotePort)(0, () => {
       if (stream.destroyed) return
-      const isGrpc = headers['content-type']?.startsWith('application/grpc') === true
-      if (!isGrpc || headers[':method'] !== 'POST') return refuseOther(stream)
-      if (!hasPlace) return refuse(stream, RPC.resourceExhausted, 'Too many calls at once.', 1)
-      const head = { path: headers[':path'] ?? '', headers, rawHeaders, address }
-      if (head.path === HEALTH_CHECK) return this.check(stream, head, pace)
-      readUnaryCall(stream, head, pace, (message, response) => void this.onRequest(message, response))
+      if (!isGrpc) refuseOther(stream)
+      else if (!hasPlace) refuse(stream, RPC.resourceExhausted, 'Too many calls at once.', 1)
+      else this.check(stream, head)
     })
   }
 
   /** Asked without a credential, by probes and balancers. */
-  private check(stream: ServerHttp2Stream, head: CallHead, pace: Pace): void {
+  private check(stream: ServerHttp2Stream, head: CallHead): void {
     const nowMs = this.deps.admission.clock()
-    const limited = takeFrom(this.budgetOfAddress(head.address, nowMs), 1, nowMs)
+    const limited = takeFrom(this.budgetOfAddress(head.peer.remoteAddress ?? '', nowMs), 1, nowMs)
     if (limited !== undefined) return refuse(stream, RPC.resourceExhausted, limited.detail, limited.retryAfterSeconds)
-    readUnaryCall(stream, head, pace, (message) => {
+    readUnaryCall(stream, head, (message) => {
       const chunks: Buffer[] = []
       let bytes = 0
       message.on('data', (chunk: Buffer) => {

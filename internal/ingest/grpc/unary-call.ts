@@ -3,7 +3,6 @@ import { HEAD_MS_MAX } from '../../http/node-settings.js'
 import { CODINGS } from '../intake/content-coding.js'
 import type { IntakeMessage, IntakeResponse } from '../intake/intake-requests.js'
 import { RPC, refusalTrailers, TRAILER } from './grpc-answers.js'
-import type { Pace } from './paced-bytes.js'
 import { framed, type MessageHead, UnaryMessage } from './unary-message.js'
 
 /** A call has come and is answered, or is given up, within this: as a request of HTTP. */
@@ -17,10 +16,9 @@ const CALL_MS_MAX = 60_000
 export function readUnaryCall(
   stream: ServerHttp2Stream,
   { path, ...rest }: CallHead,
-  pace: Pace,
   onRequest: (message: IntakeMessage, response: IntakeResponse) => void,
 ): void {
-  const body = new UnaryMessage(pace)
+  const body = new UnaryMessage()
   const giveUp = (): void => stream.close(constants.NGHTTP2_CANCEL)
   // Its credential is known once its message begins.
   let late = setTimeout(giveUp, HEAD_MS_MAX)
@@ -37,7 +35,7 @@ export function readUnaryCall(
     clearTimeout(late)
     late = setTimeout(giveUp, CALL_MS_MAX)
     const message = Object.assign(body, { url: path, method: 'POST', ...requestHeaders(rest, head) })
-    onRequest(Object.assign(message, { socket: { remoteAddress: rest.address } }), new UnaryResponse(stream))
+    onRequest(Object.assign(message, { socket: rest.peer }), new UnaryResponse(stream))
   })
   stream.pipe(body)
 }
@@ -47,7 +45,7 @@ export interface CallHead {
   readonly headers: IncomingHttpHeaders
   /** Names and values in turn, as they were sent. */
   readonly rawHeaders: readonly string[]
-  readonly address: string
+  readonly peer: IntakeMessage['socket']
 }
 
 /** Metadata as headers of a request; those of gRPC become those of HTTP. */

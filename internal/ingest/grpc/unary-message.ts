@@ -1,5 +1,4 @@
 import { Transform, type TransformCallback } from 'node:stream'
-import type { Pace } from './paced-bytes.js'
 
 /** Before each message: a byte that says whether it is compressed, then its length. */
 const PREFIX_BYTES = 5
@@ -15,25 +14,12 @@ export interface MessageHead {
  * the first byte of the message, and fails where the call has none, more than one or half of one.
  */
 export class UnaryMessage extends Transform {
-  private readonly pace: Pace
   private readonly prefix = Buffer.alloc(PREFIX_BYTES)
   private prefixSize = 0
   /** Of the message: bytes that have not come yet. */
   private missing = 0
 
-  constructor(pace: Pace) {
-    super()
-    this.pace = pace
-  }
-
   override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
-    this.pace(chunk.length, () => {
-      // Its call may have been given up meanwhile.
-      if (!this.destroyed) this.strip(chunk, done)
-    })
-  }
-
-  private strip(chunk: Buffer, done: TransformCallback): void {
     let at = 0
     if (this.prefixSize < PREFIX_BYTES) {
       at = chunk.copy(this.prefix, this.prefixSize)

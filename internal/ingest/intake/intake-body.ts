@@ -4,10 +4,13 @@ import { TOO_MANY_BODIES } from '../../http/exchange.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import type { BodyCopy } from './body-copy.js'
 import { CODINGS, unpackerOf } from './content-coding.js'
+import type { Pace } from './paced-bytes.js'
 
-/** Whose memory the body takes. @returns false where there is none for so many bytes */
+/** Whose memory the body takes, and whose turns, after its first piece. */
 export interface BodyHolder {
+  /** @returns false where there is no memory for so many bytes */
   hold(bytes: number): boolean
+  readonly pace: Pace
 }
 
 /** A body of which nothing comes for so long, or twice as long, is given up: others need its place. */
@@ -45,11 +48,20 @@ export function readIntakeBody(
   copy.kept.reserve(Math.min(Number(request.headers['content-length'] ?? 0), ANNOUNCED_BYTES_MAX))
   return new Promise((resolve) => {
     let hasCome = true
+    let isDecided = false
+    // The first piece comes in the turn of the request itself.
+    let pace: Pace = (_, go) => {
+      pace = holder.pace
+      go()
+    }
+    /** Of a piece that waits for its turn: what happens after it. */
+    let next: (() => void) | undefined
     const looking = setInterval(() => {
       if (!hasCome) request.destroy()
       hasCome = false
     }, SILENT_MS_MAX)
     const end = (result: Buffer | Problem | undefined): void => {
+      isDecided = true
       clearInterval(looking)
       request.off('data', onSent)
       source.off('data', onData)
@@ -64,14 +76,28 @@ export function readIntakeBody(
       hasCome = true
     }
     const onData = (chunk: Buffer): void => {
-      const refused = body.add(chunk)
-      if (refused !== undefined) end(refused)
+      source.pause()
+      next = () => source.resume()
+      pace(chunk.length, () => {
+        if (isDecided) return
+        hasCome = true
+        const refused = body.add(chunk)
+        if (refused !== undefined) end(refused)
+        next?.()
+        next = undefined
+      })
+    }
+    const onEnd = (): void => {
+      if (isDecided) return
+      copy.end()
+      end(copy.kept.written)
     }
     request.on('data', onSent)
     source.on('data', onData)
+    // Also of a source that is paused, while its last piece waits.
     source.once('end', () => {
-      copy.end()
-      end(copy.kept.written)
+      if (next === undefined) onEnd()
+      else next = onEnd
     })
     if (unpacking !== undefined) request.pipe(unpacking).once('error', () => end(BROKEN))
     // A body that ends too early, or not in time.

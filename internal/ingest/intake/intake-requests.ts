@@ -1,6 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
-import { addressBudgets, type ClientAddressOf } from '../../auth/addresses.js'
+import { addressBudgets, type ClientAddressOf, networkOf, plainAddress } from '../../auth/addresses.js'
 import type { Authenticator, Caller, Credentials } from '../../auth/authenticate.js'
 import type { Budget } from '../../auth/rate-limits.js'
 import { AccessLog, SLOW_MS } from '../../http/access-log.js'
@@ -31,6 +31,7 @@ import {
   type RefusedRequest,
 } from './intake-route.js'
 import { keepDeclaredTags } from './kept-tags.js'
+import { type Pace, PacedBytes } from './paced-bytes.js'
 import { asProblemJson } from './problem-json.js'
 
 export interface IntakeDeps {
@@ -51,7 +52,7 @@ export interface IntakeDeps {
 /** A request as it is read here: of HTTP, or a call of gRPC. */
 export type IntakeMessage = Readable &
   Pick<IncomingMessage, 'url' | 'method' | 'headers' | 'headersDistinct'> & {
-    readonly socket: { readonly remoteAddress?: string | undefined }
+    readonly socket: { readonly remoteAddress?: string | undefined; readonly remotePort?: number | undefined }
   }
 
 /** Where its answer goes. */
@@ -70,11 +71,14 @@ export interface IntakeRoom {
   readonly memory: Shares
   /** Requests under way, most of which wait for the rest of their body. */
   readonly requests: Shares
+  /** Turns of the event loop. */
+  readonly pace: PacedBytes
 }
 
 export const intakeRoom = (): IntakeRoom => ({
   memory: new Shares(192 * 1024 * 1024),
   requests: new Shares(CONNECTIONS_MAX),
+  pace: new PacedBytes(),
 })
 
 /** Answers requests: credential, limit, body, the route's `read`, admission, the route's `answer`. */
@@ -86,10 +90,20 @@ export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps)
   const routeAt = new Map(routes.map((route) => [route.path, route]))
 
   return async (message, response) => {
+    const { remoteAddress = '', remotePort = 0 } = message.socket
+    const pace = deps.room.pace.of(networkOf(plainAddress(remoteAddress)), remotePort)
+    // Node hands over thousands of requests in one turn of the event loop. Where one has its turn it is read at once, so
+    // that few are under way.
+    await new Promise<void>((resolve) => pace(firstBytesOf(message), resolve))
     const path = routePath(message.url ?? '')
     const route = routeAt.get(path)
     const address = addressOfMessage(message, deps.clientAddressOf)
-    const request = new IntakeExchange(message, response, path, route, deps, { buffers, accessLog, counts })
+    const request = new IntakeExchange(message, response, path, route, deps, {
+      buffers,
+      accessLog,
+      counts,
+      pace,
+    })
     try {
       if (route === undefined) {
         const budget = budgetOfAddress(address, deps.admission.clock())
@@ -116,6 +130,12 @@ export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps)
     }
   }
 }
+
+/** Of a piece of a body, as sockets bring it. */
+const PIECE_BYTES = 64 * 1024
+
+const firstBytesOf = ({ headers }: IntakeMessage): number =>
+  Math.min(Number(headers['content-length'] ?? PIECE_BYTES), PIECE_BYTES)
 
 type NoCaller = { readonly problem: Problem; readonly exhausted?: Budget | undefined }
 
@@ -178,6 +198,7 @@ async function handle(
 }
 
 interface SharedByRequests {
+  readonly pace: Pace
   readonly buffers: BodyBuffers
   readonly accessLog: AccessLog
   readonly counts: RequestCounts
@@ -191,6 +212,7 @@ class IntakeExchange implements BodyHolder {
   /** Shown in the RateLimit headers. */
   budget: Budget | undefined
   readonly buffers: TakenBuffers
+  readonly pace: Pace
   private readonly response: IntakeResponse
   private readonly path: string
   private readonly route: IntakeRoute | undefined
@@ -210,7 +232,7 @@ class IntakeExchange implements BodyHolder {
     path: string,
     route: IntakeRoute | undefined,
     deps: IntakeDeps,
-    { buffers, accessLog, counts }: SharedByRequests,
+    { buffers, accessLog, counts, pace }: SharedByRequests,
   ) {
     this.message = message
     this.response = response
@@ -219,6 +241,7 @@ class IntakeExchange implements BodyHolder {
     this.deps = deps
     this.accessLog = accessLog
     this.counts = counts
+    this.pace = pace
     this.begunMs = deps.admission.clock()
     this.buffers = new TakenBuffers(buffers)
     this.traceId = traceIdOf(this.header('traceparent'))

@@ -1,11 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { PacedBytes } from '../../../../internal/ingest/grpc/paced-bytes.js'
 import { framed, type MessageHead, UnaryMessage } from '../../../../internal/ingest/grpc/unary-message.js'
 
 /** What a reader gets of chunks. */
 async function read(chunks: readonly Uint8Array[]): Promise<{ head?: MessageHead; bytes: Buffer; isRefused: boolean }> {
-  const message = new UnaryMessage(new PacedBytes().of('', 1))
+  const message = new UnaryMessage()
   const parts: Buffer[] = []
   let head: MessageHead | undefined
   message.once('head', (said: MessageHead) => {
@@ -59,21 +58,4 @@ test('its head says whether it is compressed', async () => {
   bytes[0] = 1
 
   expect((await read([bytes])).head).toEqual({ isCompressed: true, bytes: 3 })
-})
-
-test('a call that was given up while its first piece waited does not begin', async () => {
-  const pace = new PacedBytes().of('', 1)
-  pace(1_000_000, () => undefined)
-  const message = new UnaryMessage(pace)
-  let hasBegun = false
-  message.once('head', () => {
-    hasBegun = true
-  })
-  message.write(framed(Buffer.from('one')))
-  message.destroy()
-  // Behind what waits.
-  await new Promise<void>((resolve) => pace(1, resolve))
-  await new Promise(setImmediate)
-
-  expect(hasBegun).toBe(false)
 })

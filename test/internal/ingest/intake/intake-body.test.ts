@@ -4,11 +4,13 @@ import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test, vi } from 'vitest'
+import { WholeCopy } from '../../../../internal/ingest/intake/body-copy.js'
 import { GrowingBytes } from '../../../../internal/ingest/intake/growing-bytes.js'
 import { readIntakeBody } from '../../../../internal/ingest/intake/intake-body.js'
 import { JsonObjects } from '../../../../internal/ingest/intake/json-objects.js'
 
 const MIB = 1024 * 1024
+const HOLDER = { hold: () => true, pace: (_: number, go: () => void) => go() }
 
 /** What became of a body that is packed, what was held for it, and how much of it was looked at. */
 async function read(packed: Buffer, coding = 'gzip') {
@@ -22,6 +24,7 @@ async function read(packed: Buffer, coding = 'gzip') {
   }
   let heldBytes = 0
   const holder = {
+    ...HOLDER,
     hold(bytes: number) {
       heldBytes += bytes
       return true
@@ -68,7 +71,7 @@ test('equal prompts, which are packed to a hundredth, are read', async () => {
 test.each(['gzip', 'identity'])('a body whose sender goes before all of it is read has an end: %s', async (coding) => {
   const request = Object.assign(new PassThrough(), { headers: { 'content-encoding': coding } })
   const copy = new JsonObjects(new GrowingBytes(), { members: new Map() })
-  const begin = () => readIntakeBody(request as unknown as IncomingMessage, { hold: () => true }, copy)
+  const begin = () => readIntakeBody(request as unknown as IncomingMessage, HOLDER, copy)
   const packed = gzipSync(randomBytes(MIB))
 
   const body = begin()
@@ -90,7 +93,7 @@ test('a body that falls silent is given up; a slow one is not', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const request = Object.assign(new PassThrough(), { headers: {} })
   const copy = new JsonObjects(new GrowingBytes(), { members: new Map() })
-  const body = readIntakeBody(request as unknown as IncomingMessage, { hold: () => true }, copy)
+  const body = readIntakeBody(request as unknown as IncomingMessage, HOLDER, copy)
   for (let i = 0; i < 5; i++) {
     request.write('{')
     await new Promise(setImmediate)
@@ -101,4 +104,25 @@ test('a body that falls silent is given up; a slow one is not', async () => {
 
   expect(await body).toBeUndefined()
   expect(request.destroyed).toBe(true)
+})
+
+test('pieces of a body but the first wait for their turns, and its end for the last of them', async () => {
+  const request = Object.assign(new PassThrough(), { headers: {} })
+  const waiting: (() => void)[] = []
+  const pace = (_: number, go: () => void) => waiting.push(go)
+  const copy = new WholeCopy(new GrowingBytes())
+  let isRead = false
+  const body = readIntakeBody(request as unknown as IncomingMessage, { ...HOLDER, pace }, copy)
+  void body.then(() => {
+    isRead = true
+  })
+  for (const piece of ['one', 'two', 'six']) request.write(piece)
+  request.end()
+
+  for (const length of [3, 6]) {
+    await new Promise(setImmediate)
+    expect([waiting.length, copy.kept.length, isRead]).toEqual([1, length, false])
+    waiting.shift()?.()
+  }
+  expect(String(await body)).toBe('onetwosix')
 })

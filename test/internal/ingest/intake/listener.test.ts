@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { request as openRequest } from 'node:http'
 import { connect } from 'node:net'
 import { deflateSync, gzipSync } from 'node:zlib'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { Shares } from '../../../../internal/http/shares.js'
 import { intakeRoom } from '../../../../internal/ingest/intake/intake-requests.js'
 import type { IntakeRoute } from '../../../../internal/ingest/intake/intake-route.js'
 import { startIntake } from '../../../../internal/ingest/intake/listener.js'
@@ -410,6 +411,29 @@ test('a failure of a route is a 500 without its words', async () => {
   const gateway = await start({ routes: [broken] })
 
   expect(await postIntake(gateway, '/intake/broken', '[]')).toMatchObject({ status: 500, json: {} })
+})
+
+test('of many requests at once few are read in one turn of the event loop', async () => {
+  const gateway = await start()
+  const body = JSON.stringify(batch(1))
+  const head = `POST /intake/litellm HTTP/1.1\r\nHost: a\r\nX-API-Key: ${gateway.plainKey}\r\nContent-Type: application/json`
+  const sockets = Array.from({ length: 200 }, () => connect(gateway.port, '127.0.0.1'))
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+  const held = vi.spyOn(Shares.prototype, 'hold')
+  const begun = () => held.mock.calls.filter(([amount]) => amount === 1).length
+  for (const socket of sockets) socket.write(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+
+  let most = 0
+  for (let before = 0; before < 200; ) {
+    await new Promise(setImmediate)
+    most = Math.max(most, begun() - before)
+    before = begun()
+  }
+  held.mockRestore()
+  for (const socket of sockets) socket.destroy()
+
+  // Two lots: between two looks there may be one before and one after the turn's own.
+  expect(most).toBeLessThanOrEqual(32)
 })
 
 test('a port that is taken leaves the intake off', async () => {

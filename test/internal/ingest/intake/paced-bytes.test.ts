@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { PacedBytes } from '../../../../internal/ingest/grpc/paced-bytes.js'
+import { PacedBytes } from '../../../../internal/ingest/intake/paced-bytes.js'
 
 const KIB = 1024
 

@@ -1,6 +1,6 @@
-/** What the first calls of a turn may bring together: some 10 ms of work. */
+/** What the first requests of a turn may bring together: some 10 ms of work. */
 const BYTES_PER_TURN = 128 * 1024
-/** Of a piece beside its bytes: what a call costs at least. */
+/** Of a piece beside its bytes: what a request costs at least. */
 const COST_MIN = 8 * 1024
 
 interface Piece {
@@ -12,9 +12,10 @@ interface Piece {
 export type Pace = (bytes: number, go: () => void) => void
 
 /**
- * Lets pieces of bodies through, so many bytes in a turn of the event loop and the others in later ones: thousands of
- * calls at once, each of which yields after its own slice, would hold up everybody else for seconds. Networks take
- * turns, and within one its connections: a call waits for a piece of each, not for all that another has sent.
+ * Lets requests and pieces of bodies through, so many bytes in a turn of the event loop and the others in later ones:
+ * thousands of requests at once, each of which yields after its own slice, would hold up everybody else for seconds.
+ * Networks take turns, and within one its connections: a request waits for a piece of each, not for all that another has
+ * sent.
  */
 export class PacedBytes {
   private left = BYTES_PER_TURN
