@@ -1,6 +1,6 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
 import { HEAD_MS_MAX } from '../../http/node-settings.js'
-import { CODINGS } from '../intake/content-coding.js'
+import { CODINGS } from '../bodies/content-coding.js'
 import type { IntakeMessage, IntakeResponse } from '../intake/intake-requests.js'
 import { RPC, refusalTrailers, TRAILER } from './grpc-answers.js'
 import { framed, type MessageHead, UnaryMessage } from './unary-message.js'

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { TOO_MANY_BODIES } from '../../http/exchange.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
-import type { BodyCopy } from './body-copy.js'
-import { CODINGS, unpackerOf } from './content-coding.js'
+import type { BodyCopy } from '../bodies/body-copy.js'
+import { CODINGS, unpackerOf } from '../bodies/content-coding.js'
 import type { Pace } from './paced-bytes.js'
 
 /** Whose memory the body takes, and whose turns, after its first piece. */

@@ -18,10 +18,10 @@ import { type BegunSpan, endRequest, SPANS } from '../../telemetry/spans/spans.j
 import { traceparentOf } from '../../telemetry/spans/trace-context.js'
 import type { AdmissionDeps } from '../admission/admission.js'
 import { noRoomFor } from '../admission/room.js'
+import { BodyBuffers, TakenBuffers } from '../bodies/body-buffers.js'
+import { WholeCopy } from '../bodies/body-copy.js'
+import { GrowingBytes } from '../bodies/growing-bytes.js'
 import { admitSourceEvents } from './admit-source-events.js'
-import { BodyBuffers, TakenBuffers } from './body-buffers.js'
-import { WholeCopy } from './body-copy.js'
-import { GrowingBytes } from './growing-bytes.js'
 import { type BodyHolder, readIntakeBody } from './intake-body.js'
 import {
   INTAKE_EVENTS_MAX,

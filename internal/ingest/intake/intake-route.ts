@@ -2,9 +2,9 @@ import type { Caller } from '../../auth/authenticate.js'
 import type { EventParts } from '../../invocations/event-writer.js'
 import type { Problem } from '../../problems/problem-catalogue.js'
 import type { ProblemContext } from '../../problems/render.js'
+import type { BodyCopy } from '../bodies/body-copy.js'
+import type { GrowingBytes } from '../bodies/growing-bytes.js'
 import type { Tally } from '../received/tally.js'
-import type { BodyCopy } from './body-copy.js'
-import type { GrowingBytes } from './growing-bytes.js'
 
 /**
  * What others send: one route per source. The listener authenticates, limits, reads and unpacks the body; the route's

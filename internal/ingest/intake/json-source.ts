@@ -9,14 +9,14 @@ import {
   type Wanted,
   type WantedMembers,
 } from '../../text/select-json.js'
+import { GrowingBytes } from '../bodies/growing-bytes.js'
+import type { Kept, KeptMembers } from '../bodies/json-copy.js'
+import { JsonObjects, PAYLOADS_MAX } from '../bodies/json-objects.js'
 import { SLICE_BYTES } from '../bulk/event-ranges.js'
 import { tellingName } from '../received/field-names.js'
 import { senderByUserAgent } from '../received/sender.js'
 import { invalid, Tally } from '../received/tally.js'
-import { GrowingBytes } from './growing-bytes.js'
 import type { Admitted, IntakeAnswer, IntakeRequest, IntakeRoute, ReadBody, SourceEvent } from './intake-route.js'
-import type { Kept, KeptMembers } from './json-copy.js'
-import { JsonObjects, PAYLOADS_MAX } from './json-objects.js'
 import { asProblemJson } from './problem-json.js'
 
 /** What one payload of a source says. */

@@ -1,6 +1,6 @@
 import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../../text/json-scanner.js'
-import type { GrowingBytes } from '../intake/growing-bytes.js'
-import { JsonCopy, type Kept, type KeptMembers } from '../intake/json-copy.js'
+import type { GrowingBytes } from '../bodies/growing-bytes.js'
+import { JsonCopy, type Kept, type KeptMembers } from '../bodies/json-copy.js'
 import { DEPTH_MAX, isJsonScalar, isJsonText } from './json-reader.js'
 import type { KeyList } from './key-list.js'
 import type { Signal } from './telemetry.js'

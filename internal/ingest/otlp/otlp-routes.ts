@@ -1,6 +1,6 @@
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import type { Dimension } from '../../records/dimensions.js'
-import { type BodyCopy, WholeCopy } from '../intake/body-copy.js'
+import { type BodyCopy, WholeCopy } from '../bodies/body-copy.js'
 import type { Admitted, IntakeRequest, IntakeRoute, ReadBody, SourceEvent } from '../intake/intake-route.js'
 import { senderByUserAgent } from '../received/sender.js'
 import { Tally } from '../received/tally.js'

@@ -1,5 +1,5 @@
-import type { BodyCopy } from '../intake/body-copy.js'
-import type { GrowingBytes } from '../intake/growing-bytes.js'
+import type { BodyCopy } from '../bodies/body-copy.js'
+import type { GrowingBytes } from '../bodies/growing-bytes.js'
 import { JSON_TEXT_BYTES_MAX } from './json-members.js'
 import type { KeyList } from './key-list.js'
 import { BYTES, FIXED32, FIXED64, VARINT } from './protobuf-reader.js'

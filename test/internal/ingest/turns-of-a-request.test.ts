@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { adapterRoutes } from '../../../internal/ingest/adapters/adapter-routes.js'
-import { GrowingBytes } from '../../../internal/ingest/intake/growing-bytes.js'
+import { GrowingBytes } from '../../../internal/ingest/bodies/growing-bytes.js'
 import type { IntakeRequest, IntakeRoute } from '../../../internal/ingest/intake/intake-route.js'
 import { otlpRoutes } from '../../../internal/ingest/otlp/otlp-routes.js'
 import { asProtobuf } from '../../support/otlp.js'

@@ -4,10 +4,9 @@ import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test, vi } from 'vitest'
-import { WholeCopy } from '../../../../internal/ingest/intake/body-copy.js'
-import { GrowingBytes } from '../../../../internal/ingest/intake/growing-bytes.js'
+import { WholeCopy } from '../../../../internal/ingest/bodies/body-copy.js'
+import { GrowingBytes } from '../../../../internal/ingest/bodies/growing-bytes.js'
 import { readIntakeBody } from '../../../../internal/ingest/intake/intake-body.js'
-import { JsonObjects } from '../../../../internal/ingest/intake/json-objects.js'
 
 const MIB = 1024 * 1024
 const HOLDER = { hold: () => true, pace: (_: number, go: () => void) => go() }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { GrowingBytes } from '../../../../internal/ingest/intake/growing-bytes.js'
-import { JsonObjects } from '../../../../internal/ingest/intake/json-objects.js'
+import { GrowingBytes } from '../../../../internal/ingest/bodies/growing-bytes.js'
+import { JsonObjects } from '../../../../internal/ingest/bodies/json-objects.js'
 import { jsonRoute, lacks, mappedEvent, skipped } from '../../../../internal/ingest/intake/json-source.js'
 
 /** A source whose payloads have an `id`, and may stand for several calls. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { GrowingBytes } from '../../../../internal/ingest/intake/growing-bytes.js'
+import { GrowingBytes } from '../../../../internal/ingest/bodies/growing-bytes.js'
 import { KeyList } from '../../../../internal/ingest/otlp/key-list.js'
 import { ProtobufCopy } from '../../../../internal/ingest/otlp/protobuf-copy.js'
 import { readTelemetry } from '../../../../internal/ingest/otlp/read-request.js'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { GrowingBytes } from '../../../../internal/ingest/intake/growing-bytes.js'
+import { GrowingBytes } from '../../../../internal/ingest/bodies/growing-bytes.js'
 import { JsonRequestCopy } from '../../../../internal/ingest/otlp/json-copy.js'
 import { readJsonRequest } from '../../../../internal/ingest/otlp/json-request.js'
 import { KeyList } from '../../../../internal/ingest/otlp/key-list.js'

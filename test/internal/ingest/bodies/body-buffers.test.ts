@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { BodyBuffers, TakenBuffers } from '../../../../internal/ingest/intake/body-buffers.js'
+import { BodyBuffers, TakenBuffers } from '../../../../internal/ingest/bodies/body-buffers.js'
 
 test('a buffer that is given back is used for a body that fits', () => {
   const buffers = new BodyBuffers()

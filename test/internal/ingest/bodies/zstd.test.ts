@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
-import { ZstdUnpacker } from '../../../../internal/ingest/intake/zstd.js'
+import { ZstdUnpacker } from '../../../../internal/ingest/bodies/zstd.js'
 
 /** Forty lines, packed by libzstd at level 3, with their length in the header. */
 const PACKED = Buffer.from(
