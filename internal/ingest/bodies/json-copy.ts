@@ -421,8 +421,8 @@ export abstract class JsonCopy implements BodyCopy {
       return this.resume(at)
     }
     this.beginBroken()
-    // Where a quote is missing, the last text is none: it may hold the end of the unit.
-    if (text !== undefined) this.copy(text)
+    // Where a quote is missing, the last text is none: it may hold the end of the unit. No name begins with a bracket.
+    if (text !== undefined && !IS_BRACKET.has(byte)) this.copy(text)
     return at
   }
 
@@ -516,6 +516,7 @@ export function spacesEnd(bytes: Buffer, from: number): number {
 
 const isObjectsOnly = (form: Kept | undefined): boolean => typeof form === 'object' && form.isOfOthers === true
 
+const IS_BRACKET: ReadonlySet<number> = new Set([OPEN_OBJECT, OPEN_ARRAY, CLOSE_OBJECT, CLOSE_ARRAY])
 const MAY_BEGIN_LINE: ReadonlySet<number> = new Set([QUOTE, CLOSE_OBJECT, CLOSE_ARRAY, COMMA, COLON])
 
 /** Instead of a value that is not kept, where its name is. */

@@ -10,27 +10,31 @@ import {
   OPEN_OBJECT,
   QUOTE,
 } from '../../text/json-scanner.js'
+import { GrowingBytes } from '../bodies/growing-bytes.js'
+import { JsonObjects } from '../bodies/json-objects.js'
 import { findArrayElements } from './array-elements.js'
-import { type EventRanges, isBlank, SLICE_BYTES, skipBlanks, trimBlanks } from './event-ranges.js'
+import { type EventRanges, isBlank, SLICE_BYTES, skipBlanks, trimBlanks, trimBlanksInTurns } from './event-ranges.js'
 
 /**
  * Finds the elements of a JSON body without parsing them: those of an array, the lines of NDJSON, or objects one behind
  * the other (concatenated JSON), which may be written on several lines each. The body decides which it is.
  *
  * What is no JSON costs only itself, wherever it stands: it is an element that its reader then rejects. It ends with
- * its line or, where lines hold several elements, before the next object that follows a comma or another object.
+ * its line or, where lines hold several elements, before the next object that follows a comma or another object. The
+ * last record of a body that was cut off ends with the body, whatever is in it.
  *
- * @param bytes must not change until this has settled
+ * @param body must not change until this has settled
  * @param from the offset of the first byte that is not blank
  * @param isLines whether the sender says that each line is an element; else the body shows it
  * @returns false when there are too many
  */
 export async function findElements(
-  bytes: Buffer,
+  body: Buffer,
   from: number,
   isLines: boolean,
   ranges: EventRanges,
 ): Promise<boolean> {
+  const bytes = body.subarray(0, await trimBlanksInTurns(body, from, body.length))
   if (bytes[from] === OPEN_ARRAY) {
     const found = await findArrayElements(bytes, from, ranges)
     if (found !== 'broken') return found === 'found'
@@ -38,7 +42,9 @@ export async function findElements(
   }
   const isText = bytes[from] !== OPEN_ARRAY && bytes[from] !== OPEN_OBJECT
   const areLines = isLines || isText || (await hasAnyInTurns(bytes, from, OBJECT_LINES))
-  const elements = new LooseElements(bytes, areLines, areLines && !(await hasAnyInTurns(bytes, 0, NEIGHBOURS)))
+  const areOnePerLine = areLines && !(await hasAnyInTurns(bytes, 0, NEIGHBOURS))
+  const isClosed = bytes[from] === OPEN_ARRAY && bytes[bytes.length - 1] === CLOSE_ARRAY
+  const elements = new LooseElements(bytes, areLines, areOnePerLine, isClosed)
   let sliceEnd = from + SLICE_BYTES
   for (let at = from; at < bytes.length; ) {
     if (at + elements.wasted > sliceEnd) {
@@ -48,7 +54,7 @@ export async function findElements(
     if (elements.isBetween(at)) at++
     else {
       let end = elements.endOf(at)
-      for (; end === undefined; end = elements.nextBehindOther()) await nextTurn()
+      for (; end === undefined; end = elements.searchOn()) await nextTurn()
       if (!ranges.add(at, end)) return false
       at = end
     }
@@ -103,17 +109,24 @@ class LooseElements {
   private readonly json: JsonScanner
   /** A line that begins and ends like an object is one: it need not be looked through. */
   private readonly isOnePerLine: boolean
+  /** The body is an array with its end: no record of it was cut off by the end of the body. */
+  private readonly isClosed: boolean
+  /** Whether the last object that did not end was open at the end of the body. */
+  private isOpenAtEnd = false
+  /** What is read of such an object as long as nothing else can have begun within it. */
+  private beginning: JsonObjects | undefined
   private lineEnd = -1
   /** Without the blanks at its end. */
   private lineTextEnd = -1
   private nextObjectLine = -1
   private search = { from: 0, at: 0, to: 0 }
 
-  constructor(bytes: Buffer, isLines: boolean, isOnePerLine: boolean) {
+  constructor(bytes: Buffer, isLines: boolean, isOnePerLine: boolean, isClosed: boolean) {
     this.bytes = bytes
     this.isLines = isLines
     this.json = new JsonScanner(bytes, true)
     this.isOnePerLine = isOnePerLine
+    this.isClosed = isClosed
   }
 
   /** Blanks, commas, and the brackets around objects. */
@@ -124,7 +137,7 @@ class LooseElements {
     return byte === OPEN_ARRAY && bytes[skipBlanks(bytes, at + 1, bytes.length)] === OPEN_OBJECT
   }
 
-  /** @param at where an element begins @returns undefined if `nextBehindOther` must look further */
+  /** @param at where an element begins @returns undefined if `searchOn` must look further */
   endOf(at: number): number | undefined {
     const { bytes, isLines } = this
     if (isLines && at > this.lineEnd) this.readLine(at)
@@ -132,10 +145,31 @@ class LooseElements {
       const isLine = this.isOnePerLine && bytes[this.lineTextEnd - 1] === CLOSE_OBJECT && this.beginsLine(at)
       const end = isLine ? this.lineTextEnd : this.objectEnd(at)
       if (end !== undefined) return end
+      if (this.isOpenAtEnd && !this.isClosed) this.beginning = new JsonObjects(new GrowingBytes(), NOTHING_KEPT)
     }
-    if (this.isOnePerLine) return this.lineTextEnd
     this.search = { from: at, at, to: isLines ? this.lineTextEnd : bytes.length }
-    return this.nextBehindOther()
+    return this.searchOn()
+  }
+
+  /** Goes on with the search for an end. @returns undefined where others should have their turn before */
+  searchOn(): number | undefined {
+    if (this.beginning !== undefined) {
+      const end = this.readOn(this.beginning)
+      if (end !== undefined || this.beginning !== undefined) return end
+    }
+    return this.isOnePerLine ? this.lineTextEnd : this.nextBehindOther()
+  }
+
+  /** @returns the end of the body if all up to it is the beginning of one object: a record that was cut off */
+  private readOn(beginning: JsonObjects): number | undefined {
+    const { bytes, search } = this
+    const end = Math.min(bytes.length, search.at + SLICE_BYTES)
+    beginning.write(bytes.subarray(search.at, end))
+    this.wasted += end - search.at
+    const isWithin = beginning.count === 0
+    search.at = isWithin ? end : search.from
+    if (!isWithin || end === bytes.length) this.beginning = undefined
+    return isWithin && end === bytes.length ? end : undefined
   }
 
   private readLine(at: number): void {
@@ -164,6 +198,7 @@ class LooseElements {
 
   private endWithin(at: number, reach: number): number | undefined {
     const { bytes, json } = this
+    this.isOpenAtEnd = false
     json.bytes = reach === bytes.length ? bytes : bytes.subarray(0, reach)
     json.at = at
     try {
@@ -172,6 +207,7 @@ class LooseElements {
     } catch (cause) {
       if (!(cause instanceof NotJson)) throw cause
       this.wasted += cause.at - at
+      this.isOpenAtEnd = cause.at === bytes.length
       return undefined
     }
   }
@@ -190,7 +226,7 @@ class LooseElements {
    *
    * @returns where it begins, or the end of what is searched; undefined where others should have their turn before
    */
-  nextBehindOther(): number | undefined {
+  private nextBehindOther(): number | undefined {
     const { from, to } = this.search
     const bytes = this.bytes.subarray(0, Math.min(to, this.search.at + SLICE_BYTES))
     for (let at = bytes.indexOf(OPEN_OBJECT, this.search.at + 1); at >= 0; at = bytes.indexOf(OPEN_OBJECT, at + 1)) {
@@ -210,5 +246,6 @@ class LooseElements {
   }
 }
 
+const NOTHING_KEPT = { members: new Map() }
 /** As a multiple of the body. */
 const WASTED_MAX = 4

@@ -60,3 +60,12 @@ export function trimBlanks(bytes: Uint8Array, from: number, to: number): number 
   while (end > from && isBlank(bytes[end - 1])) end--
   return end
 }
+
+/** The same of any number of bytes, in slices. */
+export async function trimBlanksInTurns(bytes: Uint8Array, from: number, to: number): Promise<number> {
+  for (let end = to; ; await nextTurn()) {
+    const sliceStart = Math.max(from, end - SLICE_BYTES)
+    end = trimBlanks(bytes, sliceStart, end)
+    if (end > sliceStart || end === from) return end
+  }
+}
