@@ -14,7 +14,7 @@ import { shippedRows } from './shippers/shipped-row.js'
 
 /**
  * `POST /api/v1/invocations`: one event under an Idempotency-Key, or many as a JSON array, NDJSON or concatenated JSON,
- * optionally gzip, which need none: each event has its id. A 202 means that the log, or the spool while the log is
+ * optionally packed, which need none: each event has its id. A 202 means that the log, or the spool while the log is
  * unavailable, holds every event that was accepted.
  */
 export const admissionRoutes = (deps: BulkDeps): readonly Route[] => [

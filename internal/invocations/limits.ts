@@ -4,5 +4,5 @@ export const EVENT_BYTES_MAX = 64 * 1024
 /** Events of one bulk body at most. Shippers limit their batches by bytes, and drop what is too much. */
 export const BULK_EVENTS_MAX = 30_000
 
-/** Bytes of a bulk body at most, as it comes and again after inflation: those of Vector have 10 MB unless it is told. */
+/** Bytes of a bulk body at most, as it comes and again unpacked: those of Vector have 10 MB unless it is told. */
 export const BULK_BYTES_MAX = 16 * 1024 * 1024

@@ -3,9 +3,10 @@ import { BULK_BYTES_MAX, BULK_EVENTS_MAX, EVENT_BYTES_MAX } from '../../invocati
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import { OPEN_ARRAY, OPEN_OBJECT } from '../../text/json-scanner.js'
 import type { EventText } from '../admission/check-event.js'
+import { OTHER_CODING, unpackerOf } from '../bodies/content-coding.js'
 import { findElements, holdsSeveral } from './body-elements.js'
 import { EventRanges, skipBlanks, skipBlanksInTurns } from './event-ranges.js'
-import { type InflatingFor, inflateDeflate, inflateGzip } from './inflate.js'
+import { type UnpackingFor, unpack } from './unpack.js'
 
 /** One event of a bulk body. */
 export interface BulkItem extends EventText {
@@ -23,7 +24,7 @@ export interface BulkItems extends Iterable<BulkItem> {
 export type BulkBody =
   /** At least one event. Use an item before requesting the next one. */
   | { readonly kind: 'bulk'; readonly items: BulkItems }
-  /** `application/json` that is one object: one event, inflated but not parsed, at most `EVENT_BYTES_MAX`. */
+  /** `application/json` that is one object: one event, unpacked but not parsed, at most `EVENT_BYTES_MAX`. */
   | { readonly kind: 'event'; readonly bytes: Buffer }
   | { readonly kind: 'refused'; readonly problem: Problem }
 
@@ -60,45 +61,39 @@ export function isBulk({ contentType, contentEncoding }: BodyHeaders, bytes: Buf
  * Plain JSON is 0, whose fingerprint is that of its bytes.
  */
 export function readingOf({ contentType, contentEncoding }: BodyHeaders): number {
-  const coding = contentEncoding === '' ? '' : codingOf(contentEncoding)
-  return (mediaTypeOf(contentType) === 'ndjson' ? 1 : 0) + (coding === 'gzip' ? 2 : coding === 'deflate' ? 4 : 0)
+  const unpacker = unpackerOf(contentEncoding)
+  const coding = unpacker === undefined || unpacker === 'plain' ? 0 : READING_OF[unpacker.coding]
+  return (mediaTypeOf(contentType) === 'ndjson' ? 1 : 0) + coding
 }
+const READING_OF = { gzip: 2, deflate: 4, zstd: 8 } as const
 
 /**
- * Reads the body of a bulk request: NDJSON, a JSON array or concatenated JSON, plain, gzip or deflate.
+ * Reads the body of a bulk request: NDJSON, a JSON array or concatenated JSON, plain or packed.
  *
  * Finds where each event begins and ends and parses none, so that the caller can process the events in slices. What is
  * wrong with one event rejects that event, wherever it stands; an exceeded limit refuses the request:
- * PAYLOAD_TOO_LARGE, MALFORMED_REQUEST (gzip), UNSUPPORTED_MEDIA_TYPE, and VALIDATION_FAILED when there is no event.
+ * PAYLOAD_TOO_LARGE, MALFORMED_REQUEST (packed), UNSUPPORTED_MEDIA_TYPE, and VALIDATION_FAILED when there is no event.
  *
- * Besides the body and its inflated form it holds 8 bytes per event. Inflation runs off the event loop, and the
- * search yields to it.
+ * Besides the body and its unpacked form it holds 8 bytes per event. Unpacking and the search yield to the event loop.
  *
- * @param request holds the inflated form; without memory for it: RATE_LIMITED
+ * @param request holds the unpacked form; without memory for it: RATE_LIMITED
  */
-export async function openBulkBody(sent: SentBody, request: InflatingFor): Promise<BulkBody> {
+export async function openBulkBody(sent: SentBody, request: UnpackingFor): Promise<BulkBody> {
   const { headers, bytes, shippedRows } = sent
   const mediaType = mediaTypeOf(headers.contentType)
   if (mediaType === undefined) {
     return refused('UNSUPPORTED_MEDIA_TYPE', 'Send application/json or application/x-ndjson.')
   }
-  const coding = codingOf(headers.contentEncoding)
-  if (!CODINGS.includes(coding)) {
-    return refused('UNSUPPORTED_MEDIA_TYPE', 'Send the body uncompressed or with Content-Encoding: gzip or deflate.')
-  }
+  const unpacker = unpackerOf(headers.contentEncoding)
+  if (unpacker === undefined) return { kind: 'refused', problem: OTHER_CODING }
   if (bytes.length > BULK_BYTES_MAX) {
     return refused('PAYLOAD_TOO_LARGE', `The body may have at most ${BULK_BYTES_MAX} bytes.`)
   }
-  const isPacked = coding === 'gzip' || coding === 'deflate'
-  if (!isPacked || bytes.length === 0) return findEvents(mediaType, bytes, shippedRows)
-  const inflated = await (coding === 'gzip' ? inflateGzip : inflateDeflate)(bytes, BULK_BYTES_MAX, request)
-  if (!inflated.ok) return { kind: 'refused', problem: inflated.problem }
-  return findEvents(mediaType, inflated.bytes, shippedRows)
+  if (unpacker === 'plain' || bytes.length === 0) return findEvents(mediaType, bytes, shippedRows)
+  const unpacked = await unpack(bytes, unpacker, BULK_BYTES_MAX, request)
+  if (!unpacked.ok) return { kind: 'refused', problem: unpacked.problem }
+  return findEvents(mediaType, unpacked.bytes, shippedRows)
 }
-
-const CODINGS = ['', 'identity', 'gzip', 'deflate']
-/** `x-gzip` is the same as `gzip` (RFC 9110 section 8.4.1.3). */
-const codingOf = (contentEncoding: string): string => contentEncoding.trim().toLowerCase().replace(/^x-/, '')
 
 function mediaTypeOf(contentType: string): MediaType | undefined {
   if (contentType === 'application/json' || /^application\/json\s*(;|$)/i.test(contentType)) return 'json'

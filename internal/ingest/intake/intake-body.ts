@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import { TOO_MANY_BODIES } from '../../http/exchange.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import type { BodyCopy } from '../bodies/body-copy.js'
-import { CODINGS, unpackerOf } from '../bodies/content-coding.js'
+import { OTHER_CODING, unpackerOf } from '../bodies/content-coding.js'
 import type { Pace } from './paced-bytes.js'
 
 /** Whose memory the body takes, and whose turns, after its first piece. */
@@ -143,10 +143,5 @@ const ANNOUNCED_BYTES_MAX = 1024 * 1024
 const TOO_LARGE = problem(
   'PAYLOAD_TOO_LARGE',
   `The body holds too much that is read: more than ${KEPT_BYTES_MAX} bytes beside content. Send smaller batches.`,
-)
-const OTHER_CODING = problem(
-  'UNSUPPORTED_MEDIA_TYPE',
-  `Send the body uncompressed or with one Content-Encoding of: ${CODINGS}.`,
-  { acceptEncoding: CODINGS },
 )
 const BROKEN = problem('MALFORMED_REQUEST', 'The body is not what its Content-Encoding says, or is truncated.')

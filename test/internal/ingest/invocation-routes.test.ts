@@ -23,6 +23,14 @@ afterEach(() => gateway.stop())
 const event = (fields?: Record<string, unknown>): string => JSON.stringify(wireEvent(fields))
 const ndjson = { 'content-type': 'application/x-ndjson' }
 const gzip = { 'content-encoding': 'gzip' }
+const zstd = { 'content-encoding': 'zstd' }
+
+/** A frame of one block that is not compressed: Node packs zstd from version 22 on. */
+function zstdOf(text: string): Buffer {
+  const header = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 13 << 3, 0, 0, 0])
+  header.writeUIntLE(text.length * 8 + 1, 6, 3)
+  return Buffer.concat([header, Buffer.from(text)])
+}
 const verdictOf = ({ status, isReplay, text }: Posted): readonly unknown[] => [
   status,
   status === 202 ? isReplay : (JSON.parse(text) as { error_code: string }).error_code,
@@ -36,6 +44,7 @@ test.each([
   ['an array, then a line', `[${event()}]`, {}, ndjson],
   ['gzip, then as it is', gzipSync(event()), gzip, {}],
   ['gzip of lines, then of one event', gzipSync(event()), { ...gzip, ...ndjson }, gzip],
+  ['zstd, then as it is', zstdOf(event()), zstd, {}],
 ])('the same bytes under one key, to be read in another way, are another body: %s', async (_, body, first, second) => {
   await start()
   const key = randomUUID()
@@ -47,11 +56,20 @@ test.each([
   expect([verdictOf(taken), verdictOf(other), verdictOf(again)]).toEqual([[202, false], CONFLICT, [202, true]])
 })
 
+test('a coding that nobody takes is answered with those that are', async () => {
+  await start()
+
+  const { status, headers } = await gateway.post(event(), randomUUID(), { 'content-encoding': 'br' })
+
+  expect([status, headers.get('accept-encoding')]).toEqual([415, 'gzip, deflate, zstd'])
+})
+
 test.each<[string, string, Record<string, string>, string]>([
   ['no event', '[]', {}, 'VALIDATION_FAILED'],
   ['half an array', '[{', {}, 'VALIDATION_FAILED'],
   ['too many lines', '{}\n'.repeat(BULK_EVENTS_MAX + 1), ndjson, 'PAYLOAD_TOO_LARGE'],
   ['no gzip', 'some text', gzip, 'MALFORMED_REQUEST'],
+  ['no zstd', 'some text', zstd, 'MALFORMED_REQUEST'],
   ['a coding that nobody takes', event(), { 'content-encoding': 'br' }, 'UNSUPPORTED_MEDIA_TYPE'],
 ])('a used key with a bulk body that would be refused is a conflict: %s', async (_, body, headers, code) => {
   await start()
@@ -291,6 +309,8 @@ describe('without an Idempotency-Key', () => {
     ['lines under the media type of JSON', `${one}\n${two}\n`, {}],
     ['objects one behind the other', `${one}${two}`, {}],
     ['lines, packed, under the media type of JSON', gzipSync(`${one}\n${two}\n`), gzip],
+    ['an array in zstd', zstdOf(`[${one},${two}]`), zstd],
+    ['lines in zstd', zstdOf(`${one}\n${two}\n`), { ...zstd, ...ndjson }],
   ])('%s is taken, and its repeat recognised by the ids of its events', async (_, body, headers) => {
     await start()
 
