@@ -13,11 +13,19 @@ export type AnswerFacts = Pick<
 export class Answer {
   private readonly stated: Record<string, unknown> = {}
   private usage: Stated | undefined
+  private copied: ModelCall['provider_usage']
 
   add(stated: Stated): void {
     Object.assign(this.stated, stated)
     const usage = usageIn(stated)
-    if (usage !== undefined) this.usage = { ...this.usage, ...usage }
+    if (usage === undefined) return
+    this.usage = { ...this.usage, ...usage }
+    this.copied = undefined
+  }
+
+  /** Copies the counts, for a caller that has the same objects and may change them before the record is written. */
+  copyUsage(): void {
+    if (this.usage !== undefined) this.copied = plainUsage(this.usage)
   }
 
   get hasUsage(): boolean {
@@ -48,7 +56,7 @@ export class Answer {
     const tier = textIn(stated, 'object') === 'batch' ? 'batch' : textIn(usage, 'service_tier')
     return {
       served_model: nameIn(stated, 'model') ?? nameIn(stated, 'modelVersion'),
-      provider_usage: usage === undefined ? undefined : plainUsage(usage),
+      provider_usage: this.copied ?? (usage && plainUsage(usage)),
       service_tier: TIERS.get(tier ?? textIn(stated, 'service_tier') ?? ''),
       speed: textIn(usage, 'speed') === 'fast' ? 'fast' : undefined,
       region: geographyIn(usage),

@@ -1,6 +1,6 @@
 import { Answer, type Stated } from './answer.js'
 import { derivedId } from './derived-id.js'
-import { type CallContext, decimalText, type ModelCall, member, quietly } from './event.js'
+import { type CallContext, decimalText, type ModelCall, member } from './event.js'
 import { factsOfHeaders, type HeaderFacts } from './gateway-headers.js'
 import { sellerOf } from './provider.js'
 import type { SentRequest } from './request.js'
@@ -23,6 +23,8 @@ export interface BegunCall {
 export interface Recorder {
   opened(call: ObservedCall): void
   ended(call: ObservedCall): void
+  /** Runs what is no concern of the caller once it has its answer. */
+  later(task: () => void): void
   record(call: ModelCall, context: CallContext): void
 }
 
@@ -37,9 +39,9 @@ export class ObservedCall {
   private readonly begun: BegunCall
   private readonly recorder: Recorder
   private readonly startedAt = performance.now()
-  private readonly timestamp = new Date().toISOString()
+  private readonly startedMs = Date.now()
   private readonly answer = new Answer()
-  private headers: HeaderFacts = NO_HEADERS
+  private headers: Headers | undefined
   private isStreamed = false
   private readers = 1
   private isEnded = false
@@ -53,7 +55,7 @@ export class ObservedCall {
   }
 
   answered(headers: Headers, isStreamed: boolean): void {
-    this.headers = factsOfHeaders(headers)
+    this.headers = headers
     this.isStreamed = isStreamed
   }
 
@@ -67,11 +69,18 @@ export class ObservedCall {
     this.answer.add(stated)
   }
 
+  /** The whole answer, as its caller has it. */
+  seeParsed(answers: readonly Stated[]): void {
+    for (const stated of answers) this.answer.add(stated)
+    this.answer.copyUsage()
+  }
+
   /** One of many answers in a file: the results of a batch. */
   seeOne(stated: Stated): void {
     const answer = new Answer()
     answer.add(stated)
-    if (answer.hasUsage) this.recordAnswer(answer, 'success', true)
+    const endedAt = performance.now()
+    if (answer.hasUsage) this.recorder.later(() => this.recordAnswer(answer, 'success', endedAt, true))
   }
 
   copied(): void {
@@ -92,8 +101,9 @@ export class ObservedCall {
   end(outcome: Outcome): void {
     if (this.isEnded) return
     this.isEnded = true
-    quietly(() => {
-      if (this.isWanted(outcome)) this.recordAnswer(this.answer, outcome, this.answer.isDeferred)
+    const endedAt = performance.now()
+    this.recorder.later(() => {
+      if (this.isWanted(outcome)) this.recordAnswer(this.answer, outcome, endedAt, this.answer.isDeferred)
     })
     this.close()
   }
@@ -120,24 +130,25 @@ export class ObservedCall {
     this.begun.onEnd?.()
   }
 
-  private recordAnswer(answer: Answer, outcome: Outcome, isSameWhenSeenAgain: boolean): void {
+  private recordAnswer(answer: Answer, outcome: Outcome, endedAt: number, isSameWhenSeenAgain: boolean): void {
     const { request, model, provider, context } = this.begun
     const { region, ...facts } = answer.facts()
-    const seller = sellerOf(request, this.headers.provider, answer.api, [facts.served_model, model])
+    const headers = this.headers === undefined ? NO_HEADERS : factsOfHeaders(this.headers)
+    const seller = sellerOf(request, headers.provider, answer.api, [facts.served_model, model])
     const retries = Number(request.headers.get('x-stainless-retry-count') ?? 0)
     const call: ModelCall = {
       event_id: isSameWhenSeenAgain && facts.response_id != null ? derivedId(facts.response_id) : undefined,
-      ingestion_timestamp: this.timestamp,
+      ingestion_timestamp: new Date(this.startedMs).toISOString(),
       requested_model: model ?? facts.served_model ?? 'unknown',
-      latency_ms: Math.round(performance.now() - this.startedAt),
+      latency_ms: Math.round(endedAt - this.startedAt),
       ...facts,
       provider: provider ?? seller.provider,
       region: region ?? context.region ?? seller.region,
       outcome: answer.outcome ?? outcome,
-      request_id: this.headers.request_id,
-      served_from_cache: this.headers.served_from_cache,
+      request_id: headers.request_id,
+      served_from_cache: headers.served_from_cache,
       estimated_cost_usd:
-        this.headers.estimated_cost_usd ?? (seller.provider === 'openrouter' ? decimalText(answer.cost) : undefined),
+        headers.estimated_cost_usd ?? (seller.provider === 'openrouter' ? decimalText(answer.cost) : undefined),
       attempt: retries > 0 ? retries + 1 : undefined,
     }
     this.recorder.record(call, context)

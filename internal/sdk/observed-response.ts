@@ -61,7 +61,7 @@ function observeReads(response: Response, call: ObservedCall, form: Form): void 
     }
     define(response, name, reading)
   }
-  observeRead('json', (value) => statedIn(value).map((stated) => call.see(stated)))
+  observeRead('json', (value) => call.seeParsed(statedIn(value)))
   for (const name of READS) observeRead(name, async (value) => new AnswerScanner(onAnswer).push(await bytesOf(value)))
   const copy = response.clone
   define(response, 'clone', () => {

@@ -37,6 +37,8 @@ export interface SenderCounts {
 
 const BATCH_MAX = 500
 const FULL = 'too many calls wait to be sent'
+/** A call that has ended holds the headers of its request and answer until its record is written. */
+const UNWRITTEN_MAX = 100
 const WAITING_CHARACTERS_MAX = 16_000_000
 const REQUEST_MS_MAX = 10_000
 const RETRY_MS_MIN = 250
@@ -75,6 +77,8 @@ export class Sender {
   private interrupt: () => void = () => undefined
   /** Calls that have begun. */
   private readonly open = new Set<OpenCall>()
+  /** Makes the records of calls that have ended. */
+  private unwritten: (() => void)[] = []
   private readonly waiting: Waiting = {
     end: () => {
       for (const call of this.open) call.end('cancelled')
@@ -103,6 +107,23 @@ export class Sender {
 
   ended(call: OpenCall): void {
     this.open.delete(call)
+    this.unwatchIfIdle()
+  }
+
+  /**
+   * Runs a task that makes a record when the event loop turns: the caller has its answer by then. On the edge, where
+   * there is no such turn, and when too many wait for it, it runs now.
+   */
+  later(task: () => void): void {
+    this.unwritten.push(task)
+    if (typeof setImmediate === 'undefined' || this.unwritten.length >= UNWRITTEN_MAX) this.writeAll()
+    else if (this.unwritten.length === 1) setImmediate(() => this.writeAll())
+  }
+
+  private writeAll(): void {
+    const tasks = this.unwritten
+    this.unwritten = []
+    for (const task of tasks) quietly(task)
     this.unwatchIfIdle()
   }
 
@@ -172,10 +193,12 @@ export class Sender {
   }
 
   get state(): SenderCounts {
+    this.writeAll()
     return { ...this.counts, waiting: this.count }
   }
 
   private sendSoon(): Promise<void> {
+    this.writeAll()
     clearTimeout(this.timer)
     this.timer = undefined
     this.sending ??= this.sendAll().finally(() => {
@@ -186,10 +209,11 @@ export class Sender {
   }
 
   private unwatchIfIdle(): void {
-    if (this.count === 0 && this.open.size === 0) unwatchEnd(this.waiting)
+    if (this.count === 0 && this.open.size === 0 && this.unwritten.length === 0) unwatchEnd(this.waiting)
   }
 
   private takeAll(): readonly string[] {
+    this.writeAll()
     const lines = this.taken([...this.batch, ...this.queue.splice(0)])
     this.batch = []
     return lines

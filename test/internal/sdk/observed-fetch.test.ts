@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { setImmediate } from 'node:timers/promises'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { Attribution } from '../../../internal/sdk/attribution.js'
 import { recordedCalls } from '../../support/recorded-calls.js'
 
@@ -60,6 +61,34 @@ const PARTS = [
   eventOf({ choices: [{}], usage }),
 ]
 const close = (controller: ReadableStreamDefaultController) => controller.close()
+
+describe('the record of a call', () => {
+  test('is made when its caller has the answer, of the counts as they came', async () => {
+    const made = vi.spyOn(crypto, 'randomUUID')
+    const answer = await (await call(Response.json(CHAT))).json()
+    answer.usage.prompt_tokens = 99
+    expect(made).not.toHaveBeenCalled()
+
+    await setImmediate()
+
+    expect(made).toHaveBeenCalledTimes(1)
+    made.mockRestore()
+    expect(await recorded()).toMatchObject([{ provider_usage: usage }])
+  })
+
+  test('waits for no turn where there is none, and for few others', async () => {
+    const turn = vi.spyOn(globalThis, 'setImmediate')
+    const made = vi.spyOn(crypto, 'randomUUID')
+    for (let i = 0; i < 250; i++) await (await call(Response.json(CHAT))).json()
+    expect([turn.mock.calls.length, made.mock.calls.length]).toEqual([3, 200])
+    vi.restoreAllMocks()
+    vi.stubGlobal('setImmediate', undefined)
+    await (await call(Response.json(CHAT))).json()
+    vi.unstubAllGlobals()
+
+    expect(attribution.counts).toMatchObject({ recorded: 251, waiting: 251 })
+  })
+})
 
 describe('a response', () => {
   test('stays the same object with the same values, whichever way it is read', async () => {

@@ -77,3 +77,15 @@ test('whatever fails at the end of a process leaves its end as it is, and the re
 
   expect(sender.state).toMatchObject({ lost: 1, waiting: 0 })
 })
+
+test('the end of a process takes a call that ended in its last turn', () => {
+  const before = process.listeners('exit')
+  const sender = new Sender({ baseUrl: undefined as never, apiKey: 'k', onProblem: () => undefined })
+  const call = { end: () => undefined }
+  sender.opened(call)
+  sender.later(() => sender.record({ provider: 'openai', requested_model: 'gpt-4o' }, {}))
+  sender.ended(call)
+  for (const listener of process.listeners('exit')) if (!before.includes(listener)) listener(0)
+
+  expect(sender.state).toMatchObject({ recorded: 1, lost: 1, waiting: 0 })
+})
