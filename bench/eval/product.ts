@@ -73,7 +73,11 @@ export async function startProduct(
   folder: string,
   natsServerBin: string,
   processes: Processes,
-  how: { readonly intakePort?: number; readonly grpcPort?: number; readonly env?: Readonly<Record<string, string>> } = {},
+  how: {
+    readonly intakePort?: number
+    readonly grpcPort?: number
+    readonly env?: Readonly<Record<string, string>>
+  } = {},
 ): Promise<Product> {
   const { intakePort = 0, grpcPort = 0, env = {} } = how
   const port = await freePort()

@@ -65,7 +65,7 @@ const close = (controller: ReadableStreamDefaultController) => controller.close(
 describe('the record of a call', () => {
   test('is made when its caller has the answer, of the counts as they came', async () => {
     const made = vi.spyOn(crypto, 'randomUUID')
-    const answer = await (await call(Response.json(CHAT))).json()
+    const answer = (await (await call(Response.json(CHAT))).json()) as typeof CHAT
     answer.usage.prompt_tokens = 99
     expect(made).not.toHaveBeenCalled()
 

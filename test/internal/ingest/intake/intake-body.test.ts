@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test, vi } from 'vitest'
 import { WholeCopy } from '../../../../internal/ingest/bodies/body-copy.js'
 import { GrowingBytes } from '../../../../internal/ingest/bodies/growing-bytes.js'
+import { JsonObjects } from '../../../../internal/ingest/bodies/json-objects.js'
 import { readIntakeBody } from '../../../../internal/ingest/intake/intake-body.js'
 
 const MIB = 1024 * 1024
