@@ -47,16 +47,25 @@ afterAll(() => browser.close())
 const layoutWidth = (of: Page): Promise<number> => of.evaluate('document.documentElement.scrollWidth')
 
 test('figures of the question before are dimmed as soon as another is asked, and until it is answered', async () => {
-  // Parts of the page that are dimmed by themselves are within those.
-  const opacity = (of = '.shown:not(.shown .shown) > section') =>
+  /** As it is seen: with that of all that it is within. */
+  const opacity = (of = '.shown > section, .shown .shown > *') =>
     page.evaluate<string[]>(
-      `[...document.querySelectorAll(${JSON.stringify(of)})].map((each) => getComputedStyle(each).opacity)`,
+      `[...document.querySelectorAll(${JSON.stringify(of)})].map((each) => {
+        let seen = 1
+        for (let at = each; at !== null; at = at.parentElement) seen *= Number(getComputedStyle(at).opacity)
+        return String(seen)
+      })`,
     )
   const held: Route[] = []
+  await page.waitForSelector('.shown section.changes .shown')
   await page.route(REPORTS, (route) => void held.push(route))
   expect(new Set(await opacity())).toEqual(new Set(['1']))
 
+  // A part of the page asks for something else, and then all of it does.
+  await page.locator('section.changes select').selectOption('service')
+  await page.waitForSelector('.shown .shown[aria-busy=true]')
   await page.locator('.controls select').first().selectOption('owner')
+  await page.waitForSelector('.shown[aria-busy=true] .shown')
 
   await expect.poll(async () => new Set(await opacity())).toEqual(new Set(['0.4']))
   expect(await opacity('.shown > .controls')).toEqual(['1'])
