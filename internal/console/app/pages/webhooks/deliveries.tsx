@@ -3,6 +3,7 @@ import { countShown } from '../../../figures/shown.js'
 import { answerShown } from '../../../figures/targets.js'
 import { wordOf } from '../../../figures/words.js'
 import { useList } from '../../api/use-list.js'
+import { usePolling } from '../../api/use-polling.js'
 import { Instant } from '../../parts/instant.js'
 import { ListSection } from '../../parts/list-section.js'
 import { Id } from '../../parts/name.js'
@@ -17,13 +18,17 @@ interface DeliveriesProps {
   readonly onReplay: (eventId: string) => void
 }
 
-/** Every attempt at an endpoint, the newest first. */
+const LOOK_EVERY_MS = 2_000
+
+/** Every attempt at an endpoint, the newest first, as they are made. */
 export function Deliveries({ endpoint, zone, onReplay }: DeliveriesProps) {
   const [outcome, setOutcome] = useState('')
   const list = useList<Delivery>(`${WEBHOOKS_PATH}/${endpoint.id}/deliveries`, {
     limit: '25',
     ...(outcome !== '' && { outcome }),
   })
+  // Rows would move under the eyes of a person who reads on.
+  usePolling(list.answer, list.isFirstPage, LOOK_EVERY_MS)
   return (
     <ListSection
       title="Delivery log"
@@ -40,9 +45,11 @@ export function Deliveries({ endpoint, zone, onReplay }: DeliveriesProps) {
               ))}
             </select>
           </label>
-          <button type="button" class="quiet" onClick={list.answer.reload}>
-            Read it again
-          </button>
+          {!list.isFirstPage && (
+            <button type="button" class="quiet" onClick={list.answer.reload}>
+              Read it again
+            </button>
+          )}
         </>
       }
       list={list}
