@@ -52,13 +52,13 @@ async function writeTypes() {
   const modules = '--module nodenext --types node --lib es2023 --resolveJsonModule'
   const args = [compiler, ...`${options} ${modules}`.split(' '), '--outDir', emitted, '--rootDir', SOURCES, ...entries]
   await run(process.execPath, args, ROOT)
-  for (const format of ['esm', 'cjs']) {
-    const api = format === 'esm' ? '../cjs/api.js' : './api.js'
-    for (const [file, text] of declarations(emitted)) {
-      const name = file.replace(/^attribution\.d\.ts$/, 'index.d.ts')
-      writeFileSync(join(TARGET, format, name), text.replaceAll('attribution-service/sdk/api', api))
-    }
+  for (const [file, text] of declarations(emitted)) {
+    const name = file.replace(/^attribution\.d\.ts$/, 'index.d.ts')
+    writeFileSync(join(TARGET, 'cjs', name), text.replaceAll('attribution-service/sdk/api', './api.js'))
   }
+  // As the code is: what is imported is the CommonJS module.
+  for (const name of Object.keys(ENTRIES))
+    writeFileSync(join(TARGET, 'esm', `${name}.d.ts`), `export * from '../cjs/${name}.js'\n`)
   rmSync(emitted, { recursive: true })
   cpSync(join(ROOT, API_TYPES), join(TARGET, 'cjs', 'api.d.ts'))
 }
@@ -83,7 +83,8 @@ function declarations(folder) {
 function writeRest() {
   const templates = join(ROOT, 'deploy', 'clients', 'javascript')
   for (const file of ['README.md', 'CHANGELOG.md']) cpSync(join(templates, file), join(TARGET, file))
-  for (const file of ['LICENSE', 'NOTICE']) cpSync(join(ROOT, file), join(TARGET, file))
+  // NOTICE names the sources of tables, none of which is in the client.
+  cpSync(join(ROOT, 'LICENSE'), join(TARGET, 'LICENSE'))
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const described = JSON.parse(readFileSync(join(templates, 'package.json'), 'utf8'))
   writeFileSync(join(TARGET, 'package.json'), `${JSON.stringify({ ...described, version }, undefined, 2)}\n`)

@@ -20,11 +20,12 @@ const WANTED: ReadonlyMap<string, number> = new Map([
   ['usage', 65_536],
   ['usageMetadata', 65_536],
   ['usage_info', 65_536],
+  ['amazon-bedrock-invocationMetrics', 4_096],
   ['meta', 4_096],
   // Only to know a list that is empty.
   ['choices', 8],
 ])
-const KEY_LENGTH_MAX = 16
+const KEY_LENGTH_MAX = 32
 /** Objects that hold the answer within an event of a stream, or within a line of a batch. */
 const HOLDERS: ReadonlySet<string> = new Set(['response', 'message', 'interaction', 'result'])
 const HOLDERS_DEEP = 3

@@ -17,7 +17,8 @@ export class Answer {
 
   add(stated: Stated): void {
     Object.assign(this.stated, stated)
-    const usage = usageIn(stated)
+    // Bedrock adds its own counts at the end of a stream: for models that state none.
+    const usage = usageIn(stated) ?? (this.usage === undefined ? objectIn(stated, INVOCATION_METRICS) : undefined)
     if (usage === undefined) return
     this.usage = { ...this.usage, ...usage }
     this.copied = undefined
@@ -115,13 +116,19 @@ const TIERS: ReadonlyMap<string, NonNullable<ModelCall['service_tier']>> = new M
 
 function usageIn(stated: Stated): Stated | undefined {
   for (const name of ['usage', 'usageMetadata', 'usage_info']) {
-    const usage = stated[name]
-    if (typeof usage === 'object' && usage !== null && !Array.isArray(usage)) return usage as Stated
+    const usage = objectIn(stated, name)
+    if (usage !== undefined) return usage
   }
   // Cohere's rerank and its first version.
   const billed = member(stated['meta'], 'billed_units')
   return typeof billed === 'object' && billed !== null ? { billed_units: billed } : undefined
 }
+
+function objectIn(stated: Stated, name: string): Stated | undefined {
+  const found = stated[name]
+  return typeof found === 'object' && found !== null && !Array.isArray(found) ? (found as Stated) : undefined
+}
+const INVOCATION_METRICS = 'amazon-bedrock-invocationMetrics'
 
 const NAME_LENGTH_MAX = 256
 const nameIn = (stated: Stated, name: string): string | undefined => {

@@ -7,6 +7,7 @@
  * Calls are sent in the background. Prompts and completions are neither kept nor sent.
  */
 import { type AiMiddleware, aiMiddleware } from './ai-middleware.js'
+import { type MiddlewareStack, wrapAws } from './aws-client.js'
 import { currentScope, currentTrace, fieldsOf, isObserved, runIn, type Scope, withScope } from './context.js'
 import { type CallContext, type Fetch, type ModelCall, quietly } from './event.js'
 import { ObservedCall } from './observed-call.js'
@@ -49,16 +50,18 @@ export class Attribution {
   }
 
   /**
-   * Records every call of a client of OpenAI, Anthropic or Google, of any other that makes its requests with a `fetch`
+   * Records every call of a client of OpenAI, Anthropic, Google or Bedrock, of any other that makes its requests with a `fetch`
    * of its own, or every answer of a realtime session.
    *
    * @returns the same client
    */
   wrap<T extends object>(client: T, options: WrapOptions = {}): T {
     quietly(() => {
-      const parts = client as { fetch?: unknown; apiClient?: unknown; live?: unknown; on?: unknown }
+      const parts = client as Record<'fetch' | 'apiClient' | 'live' | 'on' | 'middlewareStack', unknown>
       if (typeof parts.fetch === 'function') parts.fetch = this.fetch(options, parts.fetch as Fetch)
       else if (typeof parts.apiClient === 'object') this.wrapGoogle(parts, options)
+      else if (typeof parts.middlewareStack === 'object')
+        wrapAws(parts.middlewareStack as MiddlewareStack, (request, facts) => this.begin(request, facts, options))
       else if (typeof parts.on === 'function') observeSession(client, this.recorder(options))
     })
     return client

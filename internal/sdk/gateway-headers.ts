@@ -38,6 +38,22 @@ export function factsOfHeaders(headers: Headers): HeaderFacts {
   }
 }
 
+/** Bedrock counts the tokens of models whose answers state none. */
+export function usageInHeaders(headers: Headers): Readonly<Record<string, number>> | undefined {
+  const usage: Record<string, number> = {}
+  for (const [name, header] of COUNTS) {
+    const count = headers.get(`x-amzn-bedrock-${header}-token-count`)
+    if (count !== null && /^\d+$/.test(count)) usage[name] = Number(count)
+  }
+  return usage['inputTokens'] === undefined ? undefined : usage
+}
+const COUNTS = [
+  ['inputTokens', 'input'],
+  ['outputTokens', 'output'],
+  ['cacheReadInputTokens', 'cache-read-input'],
+  ['cacheWriteInputTokens', 'cache-write-input'],
+] as const
+
 function firstOf(headers: Headers, names: readonly string[]): string | undefined {
   for (const name of names) {
     const value = headers.get(name)

@@ -1,7 +1,7 @@
 import { Answer, type Stated } from './answer.js'
 import { derivedId } from './derived-id.js'
 import { type CallContext, decimalText, type ModelCall, member } from './event.js'
-import { factsOfHeaders, type HeaderFacts } from './gateway-headers.js'
+import { factsOfHeaders, type HeaderFacts, usageInHeaders } from './gateway-headers.js'
 import { sellerOf } from './provider.js'
 import type { SentRequest } from './request.js'
 
@@ -103,6 +103,8 @@ export class ObservedCall {
     this.isEnded = true
     const endedAt = performance.now()
     this.recorder.later(() => {
+      const usage = this.answer.hasUsage || this.headers === undefined ? undefined : usageInHeaders(this.headers)
+      if (usage !== undefined) this.answer.add({ usage })
       if (this.isWanted(outcome)) this.recordAnswer(this.answer, outcome, endedAt, this.answer.isDeferred)
     })
     this.close()
