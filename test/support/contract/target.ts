@@ -11,7 +11,7 @@ import { Agent, request } from 'undici'
 import type { Credentials } from '../../../internal/local/supervisor/bootstrap.js'
 import { newTenantOfProduct } from '../product.js'
 import { acknowledge, answerChallenge, launchReceiver, RECEIVER_CERTIFICATE, type Receiver } from '../receiver.js'
-import { drawn } from '../run/rings.js'
+import { drawn, RUNS_BOTH_RINGS } from '../run/rings.js'
 import { type Instance, launchService } from '../service.js'
 import type { Answer } from './check-answer.js'
 import { type Described, readDescription } from './described.js'
@@ -43,7 +43,10 @@ export async function openTarget(isOwn = false): Promise<Target> {
   const receiver = file === undefined && isOwn ? await launchReceiver() : undefined
   const own =
     receiver &&
-    (await launchService({ roles: ['courier', 'exporter', 'trainer'], args: [...RATES, ...allowing(receiver)] }))
+    (await launchService({
+      roles: ['courier', 'exporter', ...(RUNS_BOTH_RINGS ? (['trainer'] as const) : [])],
+      args: [...RATES, ...allowing(receiver)],
+    }))
   const service = own ?? (file === undefined ? await newTenantOfProduct() : undefined)
   const credentials = service?.credentials ?? (JSON.parse(readFileSync(file ?? '', 'utf8')) as Credentials)
   const { text } = await send(credentials.base_url, { method: 'GET', path: '/openapi.json' })
