@@ -13,7 +13,7 @@ import { PHONE, useMatches } from './use-matches.js'
 export interface Column<Row> extends ColumnName {
   readonly title: string
   /** On hover. */
-  readonly about?: string
+  readonly about?: string | undefined
   readonly isNumber?: boolean
   readonly isSortable: boolean
   readonly cell: (row: Row) => ComponentChildren

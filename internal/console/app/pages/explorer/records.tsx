@@ -1,4 +1,6 @@
 import { Fragment } from 'preact'
+import { SORT_FIELDS } from '../../../../filters/filter-fields.js'
+import { fieldShown } from '../../../figures/words.js'
 import { Card } from '../../card/card.js'
 import type { RecordRow } from '../../card/record.js'
 import { ColumnHead } from '../../parts/columns.js'
@@ -20,6 +22,8 @@ interface RecordsProps {
   readonly onChanged: () => void
 }
 
+const UNSORTED = `Calls can be sorted by ${SORT_FIELDS.map(fieldShown).join(', ')}.`
+
 /** The calls as a table; a row opens its evidence in place. */
 export function Records({ rows, columns, isListed, zone, sort, open, inside, onOpen, onChanged }: RecordsProps) {
   return (
@@ -33,6 +37,7 @@ export function Records({ rows, columns, isListed, zone, sort, open, inside, onO
                 key={name}
                 name={name}
                 title={title}
+                about={isSortable ? undefined : UNSORTED}
                 isNumber={isNumber === true}
                 isSortable={isSortable}
                 sort={sort}
