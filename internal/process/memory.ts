@@ -23,12 +23,13 @@ const LOOK_EVERY_MS = 10_000
  * also takes the young generation back to its least size, that of a busy one does not (measured).
  */
 export function collectWhenIdle(): void {
-  let before = performance.eventLoopUtilization()
+  let before = { at: performance.now(), used: process.cpuUsage() }
+  // Not the share of the event loop: on a crowded machine that counts the waits for a processor, too.
   const busyShare = (): number => {
-    const now = performance.eventLoopUtilization()
-    const { utilization } = performance.eventLoopUtilization(now, before)
-    before = now
-    return utilization
+    const { user, system } = process.cpuUsage(before.used)
+    const passedMs = performance.now() - before.at
+    before = { at: performance.now(), used: process.cpuUsage() }
+    return (user + system) / 1_000 / passedMs
   }
   setInterval(idleCollector(busyShare, collectGarbage), LOOK_EVERY_MS).unref()
 }

@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { expect, test } from 'vitest'
-import { collectGarbage, idleCollector } from '../../../internal/process/memory.js'
+import { afterEach, expect, test, vi } from 'vitest'
+import { collectGarbage, collectWhenIdle, idleCollector } from '../../../internal/process/memory.js'
+
+afterEach(() => void vi.useRealTimers())
 
 test('what nobody refers to any more is collected at once', async () => {
   const kept = { bytes: new Uint8Array(1024) }
@@ -27,4 +29,15 @@ test('garbage is collected once whenever a process has become idle', () => {
   }
 
   expect([0.9, 0.01, 0.02, 0.5, 0.3, 0.04, 0].map(lookAt)).toEqual([0, 1, 1, 1, 1, 2, 2])
+})
+
+test('a process that does little collects its garbage', async () => {
+  const garbage = new WeakRef({ bytes: new Uint8Array(1024) })
+  await nextTurn()
+  vi.useFakeTimers()
+  collectWhenIdle()
+
+  vi.advanceTimersByTime(60_000)
+
+  expect(garbage.deref()).toBeUndefined()
 })
