@@ -62,7 +62,10 @@ async function answer({ checkout, natsServerBin, seconds }: HostileOptions, fold
     const noticed = [await notice('nothing', product, clients, () => sleep(seconds * 1_000))]
     for (const attack of Object.keys(ATTACKS)) {
       const strikes = () => strikeFor({ attack, target }, seconds * 1_000)
-      noticed.push(await notice(attack, product, clients, strikes))
+      const beside = await notice(attack, product, clients, strikes)
+      noticed.push(beside)
+      // At once: beside an attack that others do wait for, an end may be long in coming.
+      process.stdout.write(`${JSON.stringify(beside)}\n`)
       await sleep(CALM_MS)
     }
     writeResult(join(checkout, 'bench', 'results', 'hostile.json'), {
