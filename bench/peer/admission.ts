@@ -35,7 +35,7 @@ export interface Sides {
 export async function admit({ client, store, sql, tenantId }: Sides, calls: number, ids: string[]): Promise<Admitted> {
   const sinceMs = Date.now()
   const bodies = Array.from({ length: calls / BATCH }, (_, i) =>
-    Array.from({ length: BATCH }, (_, j) => JSON.stringify(callOf(i * BATCH + j, sinceMs))).join('\n'),
+    Array.from({ length: BATCH }, (_, j) => JSON.stringify(newCall(i * BATCH + j, sinceMs))).join('\n'),
   )
   const lastOnes: string[] = []
   const startedAt = performance.now()
@@ -45,7 +45,7 @@ export async function admit({ client, store, sql, tenantId }: Sides, calls: numb
     lastOnes.push(lastIdOf(answer))
   })
   const acceptedS = (performance.now() - startedAt) / 1_000
-  for (const id of lastOnes) while ((await client.find(id)) === undefined) await sleep(LOOK_MS)
+  for (const id of lastOnes) await untilReadable(client, id)
   const readableS = (performance.now() - startedAt) / 1_000
 
   const rows = await allRows(store, tenantId, sinceMs, calls)
@@ -69,7 +69,13 @@ function lastIdOf(answer: string): string {
   const { results } = JSON.parse(answer) as { readonly results: readonly { readonly invocation_id?: string }[] }
   const id = results.at(-1)?.invocation_id
   if (id === undefined) throw new Error(`a call was refused: ${answer.slice(0, 300)}`)
-  return id.replace(/^inv_/, 'attr_')
+  return id
+}
+
+/** Until a call is a record. */
+export async function untilReadable(client: HttpServiceClient, invocationId: string): Promise<void> {
+  const id = invocationId.replace(/^inv_/, 'attr_')
+  while ((await client.find(id)) === undefined) await sleep(LOOK_MS)
 }
 
 /** The records of all calls since an instant, once they are there: those of a request may be in several partitions. */
@@ -81,8 +87,8 @@ async function allRows(store: ClickHouseClient, tenantId: string, sinceMs: numbe
   }
 }
 
-/** Of the people and services of `reports`. */
-const callOf = (n: number, sinceMs: number) => ({
+/** The `n`-th of a round, of the people and services of `reports`. */
+export const newCall = (n: number, sinceMs: number) => ({
   event_id: randomUUID(),
   ingestion_timestamp: new Date(sinceMs + Math.floor(n / SERVICES)).toISOString(),
   ingestion_layer: 'gateway',

@@ -13,7 +13,7 @@ import { fill, storeOf, untilSettled } from '../reports/fill.js'
 import { readResult, writeResult } from '../results.js'
 import { pairedRatio, quantile, type Spread } from '../statistics.js'
 import { table } from '../table.js'
-import { type Admitted, admit, LANES, type Sides } from './admission.js'
+import { type Admitted, admit, LANES, newCall, type Sides, untilReadable } from './admission.js'
 import { callsSince, copyInto, createIndexes, createTable } from './calls-table.js'
 import { type Question, questionsOf, type Sample } from './cases.js'
 import { findPostgres, type Installed, startPostgres } from './postgres.js'
@@ -68,6 +68,9 @@ async function answer(options: PeerOptions, postgres: Installed, folder: string,
   try {
     await fill(product.dataDir, tenantId, rows)
     const lastMs = Date.now()
+    // Settling looks again once a record has come over the API.
+    await untilReadable(client, await client.send(newCall(0, lastMs)))
+    await untilSettled(product.dataDir)
     await copyAll(sides)
     const ids: string[] = []
     const admitted: Admitted[] = []
