@@ -26,22 +26,23 @@ let browser: Browser
 let console: ConsolePage
 let page: Page
 
+/** Without an identity, nobody owns them. */
+const calls = (count: number, stated: object) =>
+  Array.from({ length: count }, (_, i) => ({
+    ingestion_timestamp: new Date(Date.now() - HOUR_MS * (1 + (i % 20))).toISOString(),
+    provider: 'openai',
+    requested_model: 'gpt-4o',
+    input_tokens: 1_200,
+    output_tokens: 250,
+    ...stated,
+  }))
+
 beforeAll(async () => {
   service = await newTenantOfProduct()
   ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
   await ask('PATCH', '/api/v1/settings', { stage_b_enabled: false })
   await ask('POST', '/api/v1/directory/services', { name: 'checkout', owner: 'team-payments' })
   await untilAttributed(ask, {}, ({ service: name }: { service: string }) => name === 'unallocated')
-  // Without an identity: nobody owns them.
-  const calls = (count: number, stated: object) =>
-    Array.from({ length: count }, (_, i) => ({
-      ingestion_timestamp: new Date(Date.now() - HOUR_MS * (1 + (i % 20))).toISOString(),
-      provider: 'openai',
-      requested_model: 'gpt-4o',
-      input_tokens: 1_200,
-      output_tokens: 250,
-      ...stated,
-    }))
   await attributedAll(ask, [
     ...calls(120, { attributed_service: 'mailer' }),
     ...calls(90, { attributed_service: 'chekout' }),
@@ -164,6 +165,42 @@ describe('calls that say nothing of who made them', () => {
     await recent().first().locator('button:has-text("Remove the rule")').click()
     await expect.poll(amount).toBeCloseTo(before, 6)
     expect((await ask('GET', '/api/v1/mapping-rules')).json.data).toEqual([])
+  })
+
+  test('or to a person or program that they state, whose name is in no job', async () => {
+    const name = 'sa-nightly-batch'
+    // As many people as a group has at least that is listed.
+    await attributedAll(
+      ask,
+      [name, 'p-1', 'p-2', 'p-3', 'p-4', 'p-5'].flatMap((attributed_identity) =>
+        calls(5, {
+          provider: 'mistral',
+          requested_model: 'in-house',
+          estimated_cost_usd: '0.001',
+          attributed_identity,
+        }),
+      ),
+    )
+    await expect
+      .poll(async () => {
+        await openUnattributed()
+        return item('to mistral').count()
+      })
+      .toBe(1)
+    const before = await amount()
+    await item('to mistral').click()
+    const form = page.locator('.chosen form:has(button:has-text("Add the identity"))')
+    await form.locator('input[name=name]').fill(name)
+    await form.locator('input[name=owner]').fill('team-batch')
+    await form.locator('input[name=is_workload]').check()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await form.locator('button:has-text("Add the identity")').click()
+
+    await page.waitForSelector('.chosen tr:has-text("team-batch"):has-text("5")')
+    await expect.poll(amount).toBeCloseTo(before - 0.005, 6)
+    const answers = await ask('GET', '/api/v1/reattributions')
+    expect(answers.json.data[0]).toMatchObject({ what: 'period', name: null, can_undo: false })
+    expect(JSON.stringify(answers.json)).not.toContain(name)
   })
 
   test('or into a pool that somebody owns', async () => {

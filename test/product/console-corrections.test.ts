@@ -89,6 +89,11 @@ describe('the explorer', () => {
     await page.waitForSelector('.chip')
     await page.click('button.sorts:has-text("cost USD")')
     await page.waitForSelector('.shown[aria-busy=false] th[aria-sort=descending]:has-text("cost USD")')
+    const tokens = page.locator('th:has-text("tokens in, out")')
+    expect([await tokens.getAttribute('title'), await tokens.locator('button').count()]).toEqual([
+      expect.stringContaining('Calls can be sorted by'),
+      0,
+    ])
 
     expect(statedIn(page)).toBe('filter[service][eq]=checkout&sort=-cost_usd')
     await expect.poll(() => page.locator('table.figures tbody tr').count()).toBe(6)
@@ -171,8 +176,23 @@ describe('unattributed', () => {
     await page.click('button:has-text("See what would change")')
     await page.waitForSelector('.bulk:has-text("6 calls of USD 0.033 would go to checkout")')
 
+    // The job as if it took long: half of the calls are given, and the rest only once the amount was read for these.
+    const steps = [{ overridden: 0 }, { overridden: 3 }]
+    const amountRead = new Promise<void>((resolve) => {
+      page.on('request', (request) => {
+        if (steps.length === 0 && request.url().includes('/v1/reports/usage')) resolve()
+      })
+    })
+    await page.route('**/v1/attribution/overrides/*/status', async (route) => {
+      const step = steps.shift()
+      if (step === undefined) await amountRead
+      const answer = await route.fetch()
+      await route.fulfill({ json: { ...(await answer.json()), ...(step && { status: 'running', ...step }) } })
+    })
     await page.click('.bulk button:has-text("Give them to checkout")')
+    await page.waitForSelector('.bulk [role=status]:has-text("3 of 6")')
     await page.waitForSelector('[data-unattributed="0"]')
+    await page.unroute('**/v1/attribution/overrides/*/status')
     await page.click('.bulk button:has-text("Undo it")')
     await page.waitForSelector('[data-unattributed="0.033"]')
   })

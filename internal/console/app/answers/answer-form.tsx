@@ -9,8 +9,10 @@ import { Moves } from './moves.js'
 interface AnswerFormProps {
   /** What the button does: "Yes, always: it is checkout". */
   readonly verb: string
-  /** The entry as it is to be. */
+  /** The entry as it is to be; an empty one where all calls are attributed again by what there is now. */
   readonly entryOf: (fields: FormData) => Entry | Promise<Entry>
+  /** `entryOf` changes something, so that it cannot be tried. */
+  readonly isUntried?: boolean
   /** The times of the calls that move, if the person says nothing else. */
   readonly past: Past
   readonly zone: string
@@ -29,6 +31,7 @@ interface AnswerFormProps {
 export function AnswerForm(props: AnswerFormProps) {
   const { verb, entryOf, past, zone, ofCalls, onMoving, onClose, children } = props
   const [job, setJob] = useState<Job | undefined>()
+  const [canUndo, setCanUndo] = useState(false)
   const since = (fields: FormData): Past => {
     const from = startOfDayText(textOf(fields, 'since') ?? '', zone)
     const isStated = from !== undefined && textOf(fields, 'since') !== dayTextOf(past.fromMs, zone)
@@ -39,7 +42,9 @@ export function AnswerForm(props: AnswerFormProps) {
   }
   const make = async (fields: FormData): Promise<void> => {
     let records = 0
-    const last = await changeEntry(await entryOf(fields), since(fields), (seen) => {
+    const entry = await entryOf(fields)
+    setCanUndo(Object.keys(entry).length > 0)
+    const last = await changeEntry(entry, since(fields), (seen) => {
       setJob(seen)
       if (seen.status === 'running' && seen.records > records) onMoving(false)
       records = seen.records
@@ -54,7 +59,7 @@ export function AnswerForm(props: AnswerFormProps) {
         <Form
           verb={verb}
           send={make}
-          second={{ verb: 'See what would move', send: look }}
+          {...(props.isUntried !== true && { second: { verb: 'See what would move', send: look } })}
           isDisabled={props.isDisabled ?? false}
           isOneOfSeveral={props.isOneOfSeveral ?? false}
           {...(onClose !== undefined && { onLeave: onClose })}
@@ -74,8 +79,8 @@ export function AnswerForm(props: AnswerFormProps) {
       )}
       {isMade && job.status === 'done' && (
         <p class="muted">
-          Later calls follow by themselves. The way back is in the recent answers
-          {onClose === undefined ? ' below' : ' of Unattributed'}.
+          Later calls follow by themselves.
+          {canUndo && ` The way back is in the recent answers${onClose === undefined ? ' below' : ' of Unattributed'}.`}
         </p>
       )}
       {isMade && onClose !== undefined && (

@@ -26,12 +26,12 @@ const ENDED = ['applied', 'cancelled', 'undone']
 interface BulkOverrideProps {
   readonly period: Period
   readonly filters: readonly Filter[]
-  /** Called when records have changed. */
-  readonly onChanged: () => void
+  /** Called as records change, and when all have. */
+  readonly onMoving: (isOver: boolean) => void
 }
 
 /** Gives all calls of the period that the filters select to one service: shows what would change, changes it, can undo it. */
-export function BulkOverride({ period, filters, onChanged }: BulkOverrideProps) {
+export function BulkOverride({ period, filters, onMoving }: BulkOverrideProps) {
   const asked = askedIn(period, filters)
   const [last, setPreview] = useState<Preview | undefined>()
   const preview = last?.asked === asked ? last : undefined
@@ -43,19 +43,34 @@ export function BulkOverride({ period, filters, onChanged }: BulkOverrideProps) 
     const seen = await change<OverridesPreview>('POST', PATH, { dry_run: true, filters: selected, ...stated })
     setPreview({ ...seen, asked })
   }
+  /** Follows a job to its end. */
+  const follow = async (id: string): Promise<void> => {
+    const path = `${PATH}/${id}/status`
+    let moved: number | undefined
+    await followed(
+      await ask<Running>(path),
+      ({ status }) => ENDED.includes(status),
+      path,
+      (seen) => {
+        setRunning(seen)
+        const now = movedBy(seen)
+        if (moved !== undefined && now !== moved) onMoving(false)
+        moved = now
+      },
+    )
+    onMoving(true)
+  }
   const apply = ({ token }: Preview) =>
     doing(async () => {
       await change('POST', PATH, { dry_run: false, token })
       setPreview(undefined)
-      setRunning(await ended(token, setRunning))
-      onChanged()
+      await follow(token)
       return ''
     })
   const undo = ({ id }: Running) =>
     doing(async () => {
       await change('POST', `${PATH}/${id}/undo`)
-      setRunning(await ended(id, setRunning))
-      onChanged()
+      await follow(id)
       return ''
     })
 
@@ -73,8 +88,7 @@ export function BulkOverride({ period, filters, onChanged }: BulkOverrideProps) 
       )}
       {running !== undefined && (
         <p role="status">
-          {wordOf(running.status)}: {countShown(running.restored ?? running.overridden)} of{' '}
-          {countShown(running.records)} calls.{' '}
+          {wordOf(running.status)}: {countShown(movedBy(running))} of {countShown(running.records)} calls.{' '}
           {running.status === 'applied' && (
             <button type="button" disabled={isBusy} onClick={() => void undo(running)}>
               Undo it
@@ -87,11 +101,8 @@ export function BulkOverride({ period, filters, onChanged }: BulkOverrideProps) 
   )
 }
 
-/** Follows a job to its end. */
-async function ended(id: string, show: (running: Running) => void): Promise<Running> {
-  const path = `${PATH}/${id}/status`
-  return followed(await ask<Running>(path), ({ status }) => ENDED.includes(status), path, show)
-}
+/** Calls that a job has moved, or moved back. */
+const movedBy = ({ restored, overridden }: Running): number => restored ?? overridden
 
 const Wanted = ({ send }: { readonly send: (fields: FormData) => Promise<void> }) => (
   <Form verb="See what would change" isOneOfSeveral send={send}>

@@ -9,10 +9,12 @@ import { ask } from '../../api/ask.js'
 import { readUsage } from '../../api/usage.js'
 import { useAnswer } from '../../api/use-answer.js'
 import { BulkOverride } from '../../card/bulk-override.js'
+import { change } from '../../parts/change.js'
 import { Choice, Field } from '../../parts/field.js'
 import { textOf } from '../../parts/form.js'
 import { Name } from '../../parts/name.js'
 import { hasScope } from '../../session/session.js'
+import { IDENTITIES } from '../directory/kinds.js'
 import { RuleForm } from '../directory/rule-form.js'
 import type { Contradiction } from './load.js'
 import { Amount, type DetailProps, Known, type Of } from './parts.js'
@@ -40,6 +42,7 @@ export function Source(props: Of<'source'>) {
         <>
           <Known services={services} />
           <KeyOf {...props} filters={of} />
+          <Identity {...props} />
           <ByRule onMoving={onMoving} />
           <GiveAll {...props} filters={of} />
           <Pool {...props} />
@@ -51,6 +54,37 @@ export function Source(props: Of<'source'>) {
 
 export const queryOf = (filters: readonly Filter[]): Readonly<Record<string, string>> =>
   Object.fromEntries(filters.map((filter) => [filterName(filter), filter.value]))
+
+/**
+ * Somebody whom the calls state, and whom the directory lacks. No record keeps the name, and no job may, which is there
+ * for good: so the directory gets it, and all calls of the time are attributed again.
+ */
+function Identity({ period, zone, ofCalls, onMoving }: Of<'source'>) {
+  return (
+    <>
+      <h3>A person or a program</h3>
+      <p class="muted">
+        Whom the calls state as their identity. Names are in no record, so that all calls of the time are attributed
+        again. The way back: remove the identity under Directory, and attribute the calls of the past again there.
+      </p>
+      <AnswerForm
+        verb="Add the identity"
+        isOneOfSeveral
+        isUntried
+        past={period}
+        zone={zone}
+        ofCalls={ofCalls}
+        onMoving={onMoving}
+        entryOf={async (fields) => {
+          await change('POST', IDENTITIES.path, { name: textOf(fields, 'name'), ...IDENTITIES.bodyOf(fields) })
+          return {}
+        }}
+      >
+        <IDENTITIES.Fields entry={undefined} />
+      </AnswerForm>
+    </>
+  )
+}
 
 type WithFilters<T> = T & { readonly filters: readonly Filter[] }
 
@@ -131,7 +165,7 @@ export function GiveAll({ filters, period, onMoving }: WithFilters<Pick<DetailPr
   return (
     <>
       <h3>Or give all of these calls to one service</h3>
-      <BulkOverride period={period} filters={filters} onChanged={() => onMoving(true)} />
+      <BulkOverride period={period} filters={filters} onMoving={onMoving} />
     </>
   )
 }
