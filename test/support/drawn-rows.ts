@@ -26,7 +26,12 @@ export const VALUES: Readonly<Record<FieldKind, fc.Arbitrary<unknown>>> = {
   uint64: fc.maxSafeNat(),
 }
 
-/** Any row that can be written, whether or not it makes sense. */
+/** Any row that can be written, whether or not it makes sense; labels of closed lists are of their lists. */
 export const rows = fc.record(
-  Object.fromEntries(FIELDS.map((field) => [memberOf(field), VALUES[field.kind]])),
+  Object.fromEntries(
+    FIELDS.map(({ kind, values, ...field }) => [
+      memberOf({ kind, ...field }),
+      values === undefined ? VALUES[kind] : fc.constantFrom('', ...values),
+    ]),
+  ),
 ) as unknown as fc.Arbitrary<AttributionRow>

@@ -10,7 +10,7 @@ import { CREATE_CLOSED, CREATE_CLOSED_HISTORY } from '../tables/closed.js'
 import { CREATE_EVENT_LOG } from '../tables/event-log.js'
 import { CREATE_EXPORT_FOLDS, CREATE_EXPORT_GROUPS, EXPORT_GROUPS } from '../tables/export-groups.js'
 import { CREATE_OBSERVATIONS } from '../tables/observations.js'
-import { EXPLAINED_FIELDS, SHOWN_FIELDS, SHOWN_LABELS } from '../tables/packed-fields.js'
+import { COPIED_LABELS, PACKED_COLUMNS } from '../tables/packed-fields.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
 import { REPORT_FLAGS } from '../tables/report-flags.js'
 import { CREATE_REPORT_ROWS } from '../tables/report-rows.js'
@@ -109,11 +109,9 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'packed fields of records',
     // Merges store them. Until then the engine packs the fields of a stored record when it is read.
     statements: [
-      ...[SHOWN_FIELDS, EXPLAINED_FIELDS].map(
-        ({ declaration }) => `ALTER TABLE attributions ADD COLUMN IF NOT EXISTS ${declaration}`,
-      ),
+      ...PACKED_COLUMNS.map((column) => `ALTER TABLE attributions ADD COLUMN IF NOT EXISTS ${column}`),
       ...SORTED_COPIES.flatMap(({ table }) => [
-        `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS ${SHOWN_LABELS.declaration}`,
+        `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS ${COPIED_LABELS}`,
         // Of parts to come.
         `ALTER TABLE ${table} MODIFY COLUMN trace_id String CODEC(ZSTD(1))`,
       ]),

@@ -1,7 +1,7 @@
 import { type AttributionRow, FIELDS } from '../../records/record-fields.js'
 import type { RowBinaryTable } from '../row-binary.js'
 import { CODECS, writerOf } from './field-codec.js'
-import { EXPLAINED_FIELDS, SHOWN_FIELDS } from './packed-fields.js'
+import { PACKED_COLUMNS } from './packed-fields.js'
 import { ATTRIBUTION_INDEXES, PART_SETTINGS } from './record-storage.js'
 import { REPORT_FLAGS } from './report-flags.js'
 
@@ -24,9 +24,7 @@ export const CREATE_ATTRIBUTIONS = `
 CREATE TABLE IF NOT EXISTS attributions (
 ${ATTRIBUTION_COLUMNS.map(([name, type]) => `  ${name} ${type}`).join(',\n')},
   ${REPORT_FLAGS},
-  ${SHOWN_FIELDS.declaration},
-  ${EXPLAINED_FIELDS.declaration},
-${ATTRIBUTION_INDEXES}
+${PACKED_COLUMNS.map((column) => `  ${column},\n`).join('')}${ATTRIBUTION_INDEXES}
 )
 ENGINE = MergeTree
 PARTITION BY toYYYYMM(valid_from)

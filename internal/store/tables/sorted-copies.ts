@@ -1,7 +1,7 @@
 import type { FieldName, SortField } from '../../filters/filter-fields.js'
 import { FIELDS } from '../../records/record-fields.js'
 import { CODECS } from './field-codec.js'
-import { SHOWN_LABELS } from './packed-fields.js'
+import { COPIED_LABELS, SHOWN_LABELS } from './packed-fields.js'
 import { indexesOf, PART_SETTINGS } from './record-storage.js'
 
 /**
@@ -91,7 +91,7 @@ export const tableSortedBy = (field: SortField): string =>
 export const RECORD_TABLES: readonly string[] = ['attributions', ...SORTED_COPIES.map(({ table }) => table)]
 
 /** The columns of a copy. */
-export const COPIED_COLUMNS = COLUMNS.map(([name]) => name).join(', ')
+export const COPIED_COLUMNS = [...COLUMNS.map(([name]) => name), SHOWN_LABELS.name].join(', ')
 
 /**
  * A part of a copy up to this uncompressed size keeps all columns in one file: a page, whose rows lie in most parts,
@@ -104,7 +104,7 @@ export const CREATE_SORTED_COPIES: readonly string[] = SORTED_COPIES.map(
   ({ table, key }) => `
 CREATE TABLE IF NOT EXISTS ${table} (
 ${COLUMNS.map(([name, type]) => `  ${name} ${type}${COMPRESSED.has(name) ? ' CODEC(ZSTD(1))' : ''}`).join(',\n')},
-  ${SHOWN_LABELS.declaration},
+  ${COPIED_LABELS},
 ${indexesOf(key)}
 )
 ENGINE = MergeTree

@@ -41,9 +41,12 @@ export function readingOf<Row>(fields: readonly RecordField[], packed: readonly 
 const SHOWN = FIELDS.filter(({ wire }) => wire)
 const EXPLAINED = FIELDS.filter(({ isExplained }) => isExplained)
 
-export const FROM_RECORDS = readingOf<StoredAttribution>(SHOWN, [SHOWN_FIELDS])
+export const FROM_RECORDS = readingOf<StoredAttribution>(SHOWN, [SHOWN_LABELS, SHOWN_FIELDS])
 export const FROM_COPIES = readingOf<StoredAttribution>(SHOWN, [SHOWN_LABELS])
-export const DETAILS = readingOf<StoredAttributionDetail>([...SHOWN, ...EXPLAINED], [SHOWN_FIELDS, EXPLAINED_FIELDS])
+export const DETAILS = readingOf<StoredAttributionDetail>(
+  [...SHOWN, ...EXPLAINED],
+  [SHOWN_LABELS, SHOWN_FIELDS, EXPLAINED_FIELDS],
+)
 
 /** An instant after every version. */
 export const END_OF_TIME_MS = Date.UTC(2200, 0, 1)

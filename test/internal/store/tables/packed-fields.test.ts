@@ -14,7 +14,7 @@ import {
 import { settle } from '../../../../internal/store/settling.js'
 import { insertRows } from '../../../../internal/store/sink.js'
 import { ATTRIBUTIONS } from '../../../../internal/store/tables/attributions.js'
-import { EXPLAINED_FIELDS, SHOWN_FIELDS } from '../../../../internal/store/tables/packed-fields.js'
+import { EXPLAINED_FIELDS, SHOWN_FIELDS, SHOWN_LABELS } from '../../../../internal/store/tables/packed-fields.js'
 import { SORTED_COPIES } from '../../../../internal/store/tables/sorted-copies.js'
 import { rows } from '../../../support/drawn-rows.js'
 import { idOf } from '../../../support/invocations.js'
@@ -71,7 +71,7 @@ test('packed fields of any record are read as from their own columns', async () 
 
 test('records that were stored before the columns existed are read alike, before and after a merge', async () => {
   const detailed = await read(DETAILED)
-  for (const { name } of [SHOWN_FIELDS, EXPLAINED_FIELDS])
+  for (const { name } of [SHOWN_LABELS, SHOWN_FIELDS, EXPLAINED_FIELDS])
     await store.client.command({ query: `ALTER TABLE attributions DROP COLUMN ${name}` })
   for (const query of MIGRATIONS.find(({ name }) => name === 'packed fields of records')?.statements ?? [])
     await store.client.command({ query })
