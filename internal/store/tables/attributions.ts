@@ -34,7 +34,7 @@ SETTINGS non_replicated_deduplication_window = ${DEDUPLICATION_WINDOW}, ${PART_S
 export const ATTRIBUTIONS: RowBinaryTable<AttributionRow> = {
   name: 'attributions',
   columns: ATTRIBUTION_COLUMNS.map(([name]) => name),
-  rowBytes: 1500,
+  rowBytes: 2000,
   write: writerOf(FIELDS),
   recordsIn: (rows) => rows,
 }
