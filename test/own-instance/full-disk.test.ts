@@ -18,7 +18,7 @@ import { natsServerBin, UP_MAIN } from '../support/service.js'
  * changes. The broker reserves the sizes of its streams when it starts, so the disk is large then.
  */
 
-const LARGE = '9g'
+const LARGE = '12g'
 /** Only root may change the size of a disk; the test is skipped for others. */
 const canMount =
   process.getuid?.() === 0 && spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0
