@@ -8,7 +8,7 @@ import { createPublisher } from '../../internal/broker/publisher.js'
 import { followWatermark } from '../../internal/broker/watermark.js'
 import { BLOB_SETTINGS, RATE_SETTINGS, TLS_SETTINGS, WEBHOOK_TARGET_SETTINGS } from '../../internal/config/settings.js'
 import { readBuiltConsole } from '../../internal/console/built.js'
-import { openDeclaredTags } from '../../internal/directory/mapping/declared-tags.js'
+import { openRules } from '../../internal/directory/mapping/open-rules.js'
 import { directoryPeople, openDirectory } from '../../internal/directory/open-directory.js'
 import { eventPublisher } from '../../internal/events/publish-event.js'
 import { watchBroker } from '../../internal/http/health.js'
@@ -116,6 +116,7 @@ export async function openGateway(role: GatewayRole, http: OpenHttp) {
     auditSink,
     directory: directoryPeople(directory, idsOf),
   })
+  const mapping = await openRules(await broker.bucket(MAPPING_RULES), access.dimensionsOf, onLost)
   const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), onLost, clock)
   const publishEvent = eventPublisher(publish, idsOf)
   const admission = await openAdmission({
@@ -129,6 +130,7 @@ export async function openGateway(role: GatewayRole, http: OpenHttp) {
     budgetExchange: access.budgetExchange,
     key: await role.signingKey('admission'),
     isDiscoveryOnly: (tenantId, layer) => directory.directory.source(tenantId, layer)?.is_discovery_only === true,
+    haveCostlyGlobs: mapping.haveCostlyGlobs,
     retainedFromMs: access.retainedFromMs,
     stopping: signal,
   })
@@ -151,7 +153,7 @@ export async function openGateway(role: GatewayRole, http: OpenHttp) {
     builtConsole: readBuiltConsole(CONSOLE_FOLDER),
     access,
     ...accessParts(access),
-    declaredTagsOf: await openDeclaredTags(await broker.bucket(MAPPING_RULES), access.dimensionsOf, onLost),
+    ...mapping,
     admission,
     directory,
     watermark,

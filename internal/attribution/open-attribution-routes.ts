@@ -1,7 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import {
   DIRECTORY_IMPORTS,
-  MAPPING_RULES,
   MODEL_ARTEFACTS,
   MODEL_NAMES,
   MODEL_SHADOWS,
@@ -81,6 +80,7 @@ export interface OpenAttributionDeps extends ResidencyDeps {
   readonly store: ClickHouseClient
   readonly records: Pick<Records, 'list' | 'ask'>
   readonly directory: OpenDirectory
+  readonly rules: WatchedRecords<StoredRule>
   readonly watermark: Watermark
   readonly publish: Publisher['publish']
   readonly mutate: Mutate
@@ -112,7 +112,7 @@ export interface OpenAttribution {
  * The routes of records, their changes, and what decides about them: directory, prices, model names, models and pools.
  */
 export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<OpenAttribution> {
-  const { broker, onLost, records } = deps
+  const { broker, onLost, records, rules } = deps
   const models = await watchRecords<StoredModel>(await broker.bucket(MODELS), onLost)
   const nearestServices = new NearestServices(deps.directory.directory)
   const reads = recordReads(deps, nearestServices, await modelExplainer(deps, models))
@@ -123,7 +123,6 @@ export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<
     policies.apply(...change),
   )
   const conventions = await watchRecords<StoredConvention>(await broker.bucket(USAGE_CONVENTIONS), onLost)
-  const rules = await watchRecords<StoredRule>(await broker.bucket(MAPPING_RULES), onLost)
   const groupIndex = new GroupIndex()
   const groups = await watchRecords<ScimGroup>(await broker.bucket(SCIM_GROUPS), onLost, (id, group) =>
     groupIndex.apply(id, group),
@@ -141,7 +140,7 @@ export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<
         queue: (question, signal) => records.ask(question.tenantId, signal, (read) => auditQueue(read, question)),
       }),
       ...(await openChangeRoutes(deps, nearestServices, isPool, { rules, conventions, pools, prices })),
-      ...mappingRoutes({ ...deps, rules, isPool }),
+      ...mappingRoutes({ ...deps, isPool }),
       ...directoryRoutes({ ...deps, ...deps.directory, isPool }),
       ...directoryFileRoutes({ ...deps, ...deps.directory, isPool, imports }),
       ...scimRoutes({ ...deps, ...deps.directory, groups, groupIndex }),

@@ -34,11 +34,8 @@ import { comparisonPublisher, correctionPublisher } from './changes/publish-chan
 import { type OpenStages, openStages, type StagesDeps } from './open-stages.js'
 import { type Announce, announcer } from './records/record-event.js'
 import { CLOSED_MAX, MergeCapacity, sameCallFinder } from './sightings/seen-twice.js'
-import { laneStage, untilWorkedOff } from './stages/lane.js'
+import { LanePace, laneStage, untilWorkedOff } from './stages/lane.js'
 import { ValueLimit, valueWarning } from './tags/value-limit.js'
-
-/** Small batches: the events of other tenants wait for one at a time. */
-const LANE_BATCH_BYTES_MAX = 1024 * 1024
 
 export interface AttributorDeps extends Omit<StagesDeps, 'logId' | 'logDeps' | 'watermark'> {
   readonly logs: OwnedLogs
@@ -75,14 +72,21 @@ export async function openAttributor(
   const batches = batchesAtOnce(deps.partitions)
   const batchBytesMax = Math.min(BATCH_BYTES_MAX, batchBytesWithin(deps.invocationsBytesMax, batches))
   if (deps.stages.includes('a')) {
+    const pace = new LanePace()
     const lane = laneStage({
       partitions: deps.partitions,
       untilWorkedOff: () =>
-        untilWorkedOff({ manager: broker.manager, checkpoints: logs.deps.checkpoints }, deps.partitions),
+        pace.timed(untilWorkedOff({ manager: broker.manager, checkpoints: logs.deps.checkpoints }, deps.partitions)),
     })
     const actor = partitionActor(lane, 0, actorDeps)
-    const laneBytesMax = Math.min(LANE_BATCH_BYTES_MAX, batchBytesMax)
-    logs.run({ ...actor, batchBytesMax: laneBytesMax, bytesMax, keepMs: REPLAY_WINDOW_MS })
+    logs.run({
+      ...actor,
+      get batchBytesMax() {
+        return Math.min(pace.batchBytesMax, batchBytesMax)
+      },
+      bytesMax,
+      keepMs: REPLAY_WINDOW_MS,
+    })
   }
   const reading = readPartitions(
     { partitions: deps.partitions, held: () => partitionsHeld(broker.manager, deps.partitions), log },

@@ -48,6 +48,8 @@ export interface DecisionsSettings {
   readonly httpBuild: string
   readonly budgetExchange: Pick<BudgetExchange, 'follow'>
   readonly partitions: number
+  /** Whether a tenant's mapping rules may cost a call more than the rest of its attribution. */
+  readonly haveCostlyGlobs: (tenantId: string) => boolean
   readonly clock: () => number
   readonly log: Logger
   /** Called once when the watch on a KV bucket is lost. */
@@ -175,7 +177,7 @@ function openInFlight(): { readonly inFlight: InFlight<Answer>; readonly close: 
 /** The groups of events for the log, and the lane for those of tenants that send more than is worked off. */
 function openGroups(
   writer: LogWriter,
-  { partitions, watermark, log }: DecisionsSettings,
+  { partitions, haveCostlyGlobs, watermark, log }: DecisionsSettings,
 ): { readonly groups: GroupCommit; readonly lane: Pick<Lane, 'partitionFor' | 'count'> } {
   const doneOf = (partition: number): number => watermark.doneOf(partition < partitions ? `a.${partition}` : 'l.0')
   const lag = new PartitionLag(partitions + 1, doneOf)
@@ -188,5 +190,6 @@ function openGroups(
     for (let partition = 0; partition <= partitions; partition++) sum += doneOf(partition)
     return sum
   }
-  return { groups, lane: new Lane({ lane: partitions, lagMs, progress, clock: turnNow, log }) }
+  const lane = new Lane({ lane: partitions, lagMs, progress, isCostly: haveCostlyGlobs, clock: turnNow, log })
+  return { groups, lane }
 }

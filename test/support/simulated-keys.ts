@@ -253,6 +253,7 @@ class History {
           gatewayName: gateway.name,
           budgetExchange: { follow: () => undefined },
           partitions: 2,
+          haveCostlyGlobs: () => false,
           clock: Date.now,
           log,
           onLost: () => undefined,

@@ -7,6 +7,25 @@ import { partitionOf } from '../../ids/event-partition.js'
 import type { Checkpoint } from '../actor/checkpoint.js'
 import { HAND_ON, type Stage } from '../actor/stage.js'
 
+/** The most that goes on at once. */
+const BYTES_MAX = 1024 * 1024
+const BYTES_MIN = 64 * 1024
+/** For how long the events of other tenants may wait for a batch of the lane. */
+const WORKED_OFF_MS = 200
+
+/** How much of the lane goes on at once: as much as stage A has lately worked off in a moment. */
+export class LanePace {
+  batchBytesMax = BYTES_MIN
+
+  /** @param workedOff as of `LaneDeps`: its time says how fast stage A is */
+  async timed(workedOff: Promise<void>): Promise<void> {
+    const startedAtMs = performance.now()
+    await workedOff
+    const next = performance.now() - startedAtMs > WORKED_OFF_MS ? this.batchBytesMax / 2 : this.batchBytesMax * 2
+    this.batchBytesMax = Math.min(Math.max(next, BYTES_MIN), BYTES_MAX)
+  }
+}
+
 export interface LaneDeps {
   /** Of the log. */
   readonly partitions: number
@@ -15,7 +34,7 @@ export interface LaneDeps {
 }
 
 /**
- * The lane (L): the mailbox `invocations.l.0` of tenants that send more than is worked off
+ * The lane (L): the mailbox `invocations.l.0` of tenants that send more than is worked off, or whose events cost much
  * (`internal/ingest/admission/lane.ts`). It passes their events on to stage A one batch at a time, so that those of the
  * others wait for one batch and not for all. Stage A, which then has all events with one id in one partition, decides
  * which of them are new.

@@ -2,7 +2,7 @@ import { ByTenant } from '../../broker/by-tenant.js'
 import type { Invocation } from '../../invocations/invocation.js'
 import { foldedTags, foldKey } from '../../records/dimensions.js'
 import { comparableName } from '../../text/comparable-name.js'
-import { Glob } from '../../text/glob.js'
+import { Globs } from '../../text/globs.js'
 import { type IdentityEntry, namesOfIdentity } from '../directory.js'
 import { endMs, type Match, type RuleVersion, type StoredRule, startMs, type TestedField } from './mapping-rule.js'
 import { CALLERS } from './vouched-fields.js'
@@ -37,7 +37,14 @@ interface Tried extends Mapped {
 interface Test {
   /** Index of what it tests in `Probes`. */
   readonly probe: number
-  readonly isMetBy: (value: string) => boolean
+  readonly isMetBy: (value: Value) => boolean
+}
+
+/** Of a call, comparable. */
+interface Value {
+  readonly text: string
+  /** What the globs of the probe reach in it, once one of them was asked. */
+  reached?: Int32Array
 }
 
 /** Pure. The order in which rules are tried is the same in every process. */
@@ -56,7 +63,7 @@ export function mappingPolicy(rules: Iterable<StoredRule>): MappingPolicy {
   }
 }
 
-const isMet = ({ probe, isMetBy }: Test, valuesOf: (probe: number) => readonly string[]): boolean => {
+const isMet = ({ probe, isMetBy }: Test, valuesOf: (probe: number) => readonly Value[]): boolean => {
   for (const value of valuesOf(probe)) if (isMetBy(value)) return true
   return false
 }
@@ -69,10 +76,11 @@ const triedOf = (rule: StoredRule, probes: Probes): Tried[] =>
     version,
     fromMs: startMs(version.from),
     toMs: Math.min(endMs(version.to), ...rule.versions.slice(i + 1).map(({ from }) => startMs(from))),
-    tests: version.when.map(({ field, key, match, value }) => ({
-      probe: probes.of(field, key),
-      isMetBy: matcher(match, comparableName(value)),
-    })),
+    tests: version.when.map(({ field, key, match, value }) => {
+      const probe = probes.of(field, key)
+      const isNewest = i === rule.versions.length - 1
+      return { probe: probe.index, isMetBy: matcher(match, comparableName(value), isNewest ? probe.globs : ALONE) }
+    }),
   }))
 
 const inOrder = (one: Tried, other: Tried): number =>
@@ -92,29 +100,54 @@ type Probe = (
 ) => readonly (string | undefined)[]
 
 /**
+ * The globs of one probe, which read a value once for all. Of the newest versions alone: the limit counts one version of
+ * each rule, and of each there may be 64.
+ */
+class ProbedGlobs {
+  private readonly patterns: string[] = []
+  private globs: Globs | undefined
+
+  /** @returns whether a value matches the pattern; all are added before the first is asked */
+  add(pattern: string): (value: Value) => boolean {
+    const number = this.patterns.push(pattern) - 1
+    return (value) => {
+      this.globs ??= new Globs(this.patterns)
+      value.reached ??= this.globs.read(value.text)
+      return this.globs.isMatch(value.reached, number)
+    }
+  }
+}
+
+interface KnownProbe {
+  readonly index: number
+  readonly globs: ProbedGlobs
+}
+
+/**
  * What the conditions of all rules test, each once: its values in a call are made comparable once, however many test
  * it.
  */
 class Probes {
   private readonly probes: Probe[] = []
-  private readonly indexes = new Map<string, number>()
+  private readonly byName = new Map<string, KnownProbe>()
 
-  of(field: TestedField, key = ''): number {
+  of(field: TestedField, key = ''): KnownProbe {
     const name = `${field} ${foldKey(key)}`
-    const known = this.indexes.get(name)
+    const known = this.byName.get(name)
     if (known !== undefined) return known
-    this.indexes.set(name, this.probes.length)
-    return this.probes.push(probeOf(field, key)) - 1
+    const added = { index: this.probes.push(probeOf(field, key)) - 1, globs: new ProbedGlobs() }
+    this.byName.set(name, added)
+    return added
   }
 
-  valuesIn(call: TestedCall, identity: IdentityEntry | undefined): (probe: number) => readonly string[] {
-    const known: (readonly string[] | undefined)[] = []
+  valuesIn(call: TestedCall, identity: IdentityEntry | undefined): (probe: number) => readonly Value[] {
+    const known: (readonly Value[] | undefined)[] = []
     const tagOf = tagsOf(call)
     return (index) => {
       const before = known[index]
       if (before !== undefined) return before
       const values = this.probes[index]?.(call, tagOf, identity).filter((value) => value !== undefined) ?? []
-      const comparable = values.map(comparableName)
+      const comparable = values.map((value): Value => ({ text: comparableName(value) }))
       known[index] = comparable
       return comparable
     }
@@ -156,17 +189,23 @@ function tagsOf({ tags }: TestedCall): (folded: string) => string | undefined {
   }
 }
 
-/** @param pattern comparable, as the texts are */
-function matcher(match: Match, pattern: string): (text: string) => boolean {
+/** A glob that reads a value for itself. */
+const ALONE: Pick<ProbedGlobs, 'add'> = {
+  add(pattern) {
+    const globs = new Globs([pattern])
+    return ({ text }) => globs.isMatch(globs.read(text), 0)
+  },
+}
+
+/** @param pattern comparable, as the values are */
+function matcher(match: Match, pattern: string, globs: Pick<ProbedGlobs, 'add'>): Test['isMetBy'] {
   switch (match) {
     case 'exact':
-      return (text) => text === pattern
+      return ({ text }) => text === pattern
     case 'prefix':
-      return (text) => text.startsWith(pattern)
-    case 'glob': {
-      const glob = new Glob(pattern)
-      return (text) => glob.matches(text)
-    }
+      return ({ text }) => text.startsWith(pattern)
+    case 'glob':
+      return globs.add(pattern)
   }
 }
 

@@ -5,8 +5,8 @@ import { idOfName } from '../../ids/ids.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import {
   changedRule,
-  GLOB_WORDS_MAX,
-  globWords,
+  GLOB_PLACES_MAX,
+  globPlaces,
   newest,
   RULES_MAX,
   type StoredRule,
@@ -62,7 +62,7 @@ export function refusalOfRule(
   }
   if (isPool(set.service)) return problem('CONFLICT', 'The service has the name of a cost pool.')
   if (isAboveGlobs(rule, known)) {
-    return problem('CONFLICT', `Limit reached: the globs of all rules may have ${GLOB_WORDS_MAX} times 32 characters.`)
+    return problem('CONFLICT', `Limit reached: the globs of all rules may have ${GLOB_PLACES_MAX} characters.`)
   }
   return rule.versions.length > VERSIONS_MAX
     ? problem('CONFLICT', `Limit reached: at most ${VERSIONS_MAX} versions of a mapping rule from different times on.`)
@@ -72,13 +72,13 @@ export function refusalOfRule(
 /** A tenant above the limit, from before there was one, can change whatever costs no more. */
 function isAboveGlobs(rule: StoredRule, known: Iterable<StoredRule>): boolean {
   let before = 0
-  let after = globWords(rule)
+  let after = globPlaces(rule)
   for (const each of known) {
-    const words = globWords(each)
-    before += words
-    if (each.id !== rule.id) after += words
+    const places = globPlaces(each)
+    before += places
+    if (each.id !== rule.id) after += places
   }
-  return after > GLOB_WORDS_MAX && after > before
+  return after > GLOB_PLACES_MAX && after > before
 }
 
 /** The audit log is never erased: people do not appear in it by name. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { wordsOf } from '../../text/glob.js'
+import { placesOf } from '../../text/globs.js'
 import { instant, name, plainText } from '../../text/plain-text.js'
 import { parseInstant } from '../../units/instant.js'
 import { serviceName } from '../entries.js'
@@ -13,10 +13,12 @@ export const RULES_MAX = 500
 const CONDITIONS_MAX = 8
 const TAGS_MAX = 8
 /**
- * What the globs of a tenant's rules cost each character of what they test, in words of 32 of their characters
- * (`text/glob.ts`): at most some tenths of a millisecond per call.
+ * Places in the globs of a tenant's rules (`text/globs.ts`), which each character of what they test costs: at most some
+ * tenths of a millisecond per call.
  */
-export const GLOB_WORDS_MAX = 1_024
+export const GLOB_PLACES_MAX = 32_768
+/** Above it, globs may cost a call more than the rest of its attribution. 500 rules of the usual kind are below it. */
+export const COSTLY_GLOB_PLACES = 8_192
 /** Versions of a rule that still hold for some time; those that newer ones replace for all times are not kept. */
 export const VERSIONS_MAX = 64
 const PRIORITY_MAX = 10_000
@@ -199,10 +201,10 @@ export const newest = ({ versions }: StoredRule): RuleVersion => {
 }
 
 /** Of the costliest version of a rule: one of them is tried. */
-export const globWords = ({ versions }: Pick<StoredRule, 'versions'>): number =>
+export const globPlaces = ({ versions }: Pick<StoredRule, 'versions'>): number =>
   Math.max(
     ...versions.map(({ when }) =>
-      when.reduce((sum, { match, value }) => sum + (match === 'glob' ? wordsOf(value) : 0), 0),
+      when.reduce((sum, { match, value }) => sum + (match === 'glob' ? placesOf(value) : 0), 0),
     ),
   )
 

@@ -10,6 +10,8 @@ const LANE_TENANTS = gauge(
 export interface LaneDeps {
   /** The number of the lane: behind those of the partitions. */
   readonly lane: number
+  /** Whether an event of a tenant may cost stage A many times what others do: such a tenant is in the lane at all times. */
+  readonly isCostly: (tenantId: string) => boolean
   /** How long events of a partition wait for stage A, in milliseconds. */
   readonly lagMs: (partition: number) => number
   /** Changes whenever stage A makes progress: while nobody reads the log, another partition of it helps nobody. */
@@ -57,7 +59,8 @@ export class Lane {
   /** @param own where an event of the tenant goes otherwise */
   partitionFor(tenantId: string, own: number): number {
     this.look()
-    return this.tenants.size > 0 && this.tenants.has(tenantId) ? this.deps.lane : own
+    const isInLane = (this.tenants.size > 0 && this.tenants.has(tenantId)) || this.deps.isCostly(tenantId)
+    return isInLane ? this.deps.lane : own
   }
 
   /** Counts what goes to the log, of tenants that have no lane yet. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { type ActorDeps, partitionActor } from '../../../../internal/attribution/actor/partition-actor.js'
-import { laneStage, untilWorkedOff } from '../../../../internal/attribution/stages/lane.js'
+import { LanePace, laneStage, untilWorkedOff } from '../../../../internal/attribution/stages/lane.js'
 import { readLog } from '../../../../internal/broker/log.js'
 import { publishOrThrow } from '../../../../internal/broker/publisher.js'
 import { followWatermark } from '../../../../internal/broker/watermark.js'
@@ -171,4 +171,23 @@ test('the lane hands everything on: it decides on nothing', async () => {
   expect(
     await handle({ stage: 'l', partition: 0, token: '', validFromMs: NOW_MS, invocations, facts: [] }),
   ).toMatchObject([{ kind: 'hand_on' }, { kind: 'hand_on' }])
+})
+
+test('more goes on at once while stage A works it off in a moment, less while it does not', async () => {
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const pace = new LanePace()
+  const sizeAfter = async (tookMs: number): Promise<number> => {
+    const timed = pace.timed(new Promise((resolve) => setTimeout(resolve, tookMs)))
+    await vi.advanceTimersByTimeAsync(tookMs)
+    await timed
+    return pace.batchBytesMax / 1024
+  }
+
+  expect(pace.batchBytesMax / 1024).toBe(64)
+  const sizes: number[] = []
+  for (const tookMs of [50, 50, 100, 150, 50, 900, 900, 150, 3_000, 3_000, 3_000, 3_000]) {
+    sizes.push(await sizeAfter(tookMs))
+  }
+  expect(sizes).toEqual([128, 256, 512, 1024, 1024, 512, 256, 512, 256, 128, 64, 64])
 })

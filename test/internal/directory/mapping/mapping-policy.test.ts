@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { mappingPolicy, type TestedCall, WatchedRules } from '../../../../internal/directory/mapping/mapping-policy.js'
 import {
@@ -75,6 +76,38 @@ test('rules are tried by priority, then by name, in whatever order they are stor
   expect(found(rules, CALL)).toBe('z')
   expect(found(rules.slice(0, 2), CALL)).toBe('a')
   expect(found(rules.toReversed(), CALL)).toBe('z')
+})
+
+test('rules that are read together take the call that the first one takes by itself', () => {
+  const pattern = fc
+    .array(fc.constantFrom('*', '?', 'a', 'b'), { minLength: 1, maxLength: 5 })
+    .map((parts) => parts.join(''))
+  const condition = fc.record({
+    field: fc.constantFrom('team' as const, 'namespace' as const, 'model' as const),
+    match: fc.constantFrom('glob' as const, 'glob' as const, 'prefix' as const),
+    value: pattern,
+  })
+  const when = fc.array(condition, { minLength: 1, maxLength: 2 })
+  const drawn = fc.array(fc.tuple(when, fc.option(when)), { maxLength: 6 }).map((rules) =>
+    rules.map(([first, later], i) => {
+      const one = rule(`r${i}`, first)
+      return later === null ? one : changed(one, { from: '2026-11-15T00:00:00Z', when: later })
+    }),
+  )
+  const text = fc.array(fc.constantFrom('a', 'b'), { maxLength: 5 }).map((parts) => parts.join(''))
+  const call = fc.record({
+    eventTimeMs: fc.constantFrom(Date.UTC(2026, 10, 10), AT_MS),
+    tags: text.map((team) => ({ team })),
+    k8sNamespace: text,
+    requestedModel: text,
+    servedModel: text,
+  })
+  fc.assert(
+    fc.property(drawn, call, (rules, each) => {
+      expect(found(rules, each)).toBe(rules.map((one) => found([one], each)).find((name) => name !== undefined))
+    }),
+    { numRuns: 1_000 },
+  )
 })
 
 describe('a rule', () => {

@@ -15,6 +15,7 @@ function laneOfTwo() {
     lane: LANE,
     lagMs: (partition) => lag[partition] ?? 0,
     progress: () => done,
+    isCostly: (tenantId) => tenantId === 'costly',
     clock: () => nowMs,
     log: log as never,
   })
@@ -33,6 +34,12 @@ function laneOfTwo() {
 }
 
 const FLOOD = { flood: 1_000_000, steady: 2_000, small: 1_000 }
+
+test('a tenant whose events cost much has the lane at all times', () => {
+  const { step, isIn } = laneOfTwo()
+  step(1, FLOOD)
+  expect(['costly', 'flood'].map(isIn)).toEqual([true, false])
+})
 
 test('while events wait, the tenant that sends most gets the lane, the others keep their partitions', () => {
   const { lag, step, isIn, lines } = laneOfTwo()

@@ -1,8 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Glob, wordsOf } from '../../../internal/text/glob.js'
+import { Globs, placesOf } from '../../../internal/text/globs.js'
 
-const matches = (pattern: string, text: string): boolean => new Glob(pattern).matches(text)
+const matches = (pattern: string, text: string): boolean => {
+  const globs = new Globs([pattern])
+  return globs.isMatch(globs.read(text), 0)
+}
 
 test.each([
   ['*', '', true],
@@ -68,6 +71,21 @@ test('a long glob, too, means what the same regular expression means', () => {
   )
 })
 
+test('patterns that are read together match as each does alone', () => {
+  const pattern = joined(['*', '?', 'a', 'b', 'ü', 'a'.repeat(30)], 6)
+  const text = joined(['a', 'b', 'ü', '.', 'a'.repeat(30)], 8)
+  fc.assert(
+    fc.property(fc.array(pattern, { maxLength: 12 }), text, (patterns, read) => {
+      const globs = new Globs(patterns)
+      const reached = globs.read(read)
+      expect(patterns.map((_, number) => globs.isMatch(reached, number))).toEqual(
+        patterns.map((each) => matches(each, read)),
+      )
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
 test('each unit of a text is read once, whatever pattern and text say', () => {
   const tenants = ['*', '?', '*a', 'a'.repeat(40), 'b']
   fc.assert(
@@ -80,12 +98,10 @@ test('each unit of a text is read once, whatever pattern and text say', () => {
           return text.charCodeAt(i)
         },
       }
-      const glob = new Glob(pattern)
-      glob.matches(counted as unknown as string)
+      new Globs([pattern, '*']).read(counted as unknown as string)
 
-      expect(read).toBeLessThanOrEqual(text.length)
-      expect(glob.words).toBe(wordsOf(pattern))
-      expect(glob.words).toBeLessThanOrEqual(pattern.length / 32 + 1)
+      expect(read).toBe(text.length)
+      expect(placesOf(pattern)).toBeLessThanOrEqual(pattern.length + 1)
     }),
   )
 })
