@@ -6,7 +6,7 @@ import { provenance } from '../machine.js'
 import { writeResult } from '../results.js'
 import { type Spread, spread } from '../statistics.js'
 import { table } from '../table.js'
-import type { LoadResult } from './load.js'
+import type { LoadGenerator, LoadResult } from './load.js'
 import { type Measurement, measure } from './measure.js'
 import { sendExactly } from './node-load.js'
 import { openLoopGenerator } from './open-loop.js'
@@ -21,6 +21,9 @@ import { StoredEvents } from './stored.js'
  * Single events at a constant rate over connections that the kernel spreads over the gateways, which share one port.
  * Bars: the processor time per event of eight gateways together is at most twice that of one, which is what smaller
  * groups cost; a gateway without requests takes at most 0.01 cores. Without an attributor, as `ingest`.
+ *
+ * What smaller groups cost is measured, too: one gateway with an eighth of the events. What eight take beyond it is what
+ * they cost each other.
  */
 const COUNTS = [1, 2, 4, 8]
 const EVENTS_PER_SECOND = 1_000
@@ -55,8 +58,12 @@ interface GatewaysResult {
   readonly generator: string
   readonly load: { readonly seconds: number; readonly repeats: number; readonly connections: number }
   readonly figures: readonly Figures[]
+  /** One gateway, with an eighth of the events. */
+  readonly eighth: LoadSummary
   /** Processor time per event of all gateways: of eight, by that of one. */
   readonly cpu_of_8_to_1: number
+  /** Of eight, by that of one with an eighth of the events. */
+  readonly cpu_of_8_to_eighth: number
   /** Of the processors, taken by programs outside the bench during a load. */
   readonly strangers_share: Spread | null
 }
@@ -70,39 +77,43 @@ export async function compareGateways(
   const first = await startGateway(ground, storeUrl)
   const requestsFile = join(folder, 'requests.txt')
   writeRequests(requestsFile, keyHeader(ground), Date.now())
-  const generator = openLoopGenerator(requestsFile, ground.processes, EVENTS_PER_SECOND)
+  const generatorOf = (perSecond: number) => openLoopGenerator(requestsFile, ground.processes, perSecond)
+  const generator = generatorOf(EVENTS_PER_SECOND)
   const stored = new StoredEvents(ground.broker.manager)
   const shares: number[] = []
   const siblings: number[] = []
 
-  const run = async (): Promise<Measurement> => {
+  const run = async (generator: LoadGenerator): Promise<Measurement> => {
     const load = { connections: CONNECTIONS, seconds: SECONDS, pauseMs: 0 }
     const measured = await measure(generator, { ...first, siblings }, load, ground, requestsFile)
     if (measured.strangersShare !== undefined) shares.push(measured.strangersShare)
     return measured
   }
-  const check = async (of: readonly Measurement[], heated: LoadResult): Promise<void> => {
+  const measureAll = async (generator: LoadGenerator): Promise<LoadSummary> => {
+    await sleep(JOINED_MS)
+    const heated = await sendExactly(WARM_UP_EVENTS * (1 + siblings.length), first.port, requestsFile, ground.processes)
+    const warmUp = await run(generator)
+    const measured: Measurement[] = []
+    while (measured.length < REPEATS) measured.push(await run(generator))
     await sleep(SETTLE_MS)
-    await stored.check([heated, ...of.flatMap((one): LoadResult[] => [one, one.probe])])
+    await stored.check([heated, ...[warmUp, ...measured].flatMap((one): LoadResult[] => [one, one.probe])])
     await ground.broker.manager.streams.purge(INVOCATIONS.name)
+    return summaryOf(measured)
   }
 
+  const eighth = await measureAll(generatorOf(EVENTS_PER_SECOND / 8))
   const figures: Figures[] = []
   for (const count of COUNTS) {
     while (siblings.length < count - 1) {
       siblings.push(await startGatewayBeside(ground, storeUrl, first.port, `gateway-${siblings.length + 2}`))
     }
     process.stderr.write(`${count} gateways\n`)
-    await sleep(JOINED_MS)
-    const heated = await sendExactly(WARM_UP_EVENTS * count, first.port, requestsFile, ground.processes)
-    const warmUp = await run()
-    const measured: Measurement[] = []
-    while (measured.length < REPEATS) measured.push(await run())
-    await check([warmUp, ...measured], heated)
-    figures.push({ gateways: count, load: summaryOf(measured), idle_cores: await idleCores([first.pid, ...siblings]) })
+    const load = await measureAll(generator)
+    figures.push({ gateways: count, load, idle_cores: await idleCores([first.pid, ...siblings]) })
   }
 
-  const cpuOf = (at: number): number => figures.at(at)?.load.server_cpu_us?.median ?? Number.NaN
+  const cpuOf = (load: LoadSummary | undefined): number => load?.server_cpu_us?.median ?? Number.NaN
+  const cpuOfEight = cpuOf(figures.at(-1)?.load)
   const result: GatewaysResult = {
     question: 'single events at 1,000 per second over more and more gateways: processor time per event',
     bar: { cpu_of_8_to_1: RATIO_MAX, idle_cores: IDLE_CORES_MAX },
@@ -110,7 +121,9 @@ export async function compareGateways(
     generator: generator.name,
     load: { seconds: SECONDS, repeats: REPEATS, connections: CONNECTIONS },
     figures,
-    cpu_of_8_to_1: cpuOf(-1) / cpuOf(0),
+    eighth,
+    cpu_of_8_to_1: cpuOfEight / cpuOf(figures[0]?.load),
+    cpu_of_8_to_eighth: cpuOfEight / cpuOf(eighth),
     strangers_share: shares.length === 0 ? null : spread(shares),
   }
   writeResult(join(checkout, 'bench', 'results', 'ingest-gateways.json'), result)
@@ -125,14 +138,15 @@ async function idleCores(pids: readonly number[]): Promise<number> {
   return (spent() - before) / (IDLE_MS / 1_000) / pids.length
 }
 
-function print({ provenance: { cpu, cores, commit }, figures, ...result }: GatewaysResult): void {
-  const rows = figures.map(({ gateways, load, idle_cores: idle }) => [
+function print({ provenance: { cpu, cores, commit }, figures, eighth, ...result }: GatewaysResult): void {
+  const all = [{ gateways: 1, load: eighth, idle_cores: undefined }, ...figures]
+  const rows = all.map(({ gateways, load, idle_cores: idle }) => [
     String(gateways),
     Math.round(load.events_per_s.median).toLocaleString('en'),
     load.server_cpu_us?.median.toFixed(1) ?? '-',
     load.broker_cpu_us?.median.toFixed(1) ?? '-',
     load.p99_ms.median.toFixed(1),
-    idle.toFixed(4),
+    idle?.toFixed(4) ?? '-',
   ])
   const head = ['gateways', 'events/s', 'gateways us/event', 'broker us/event', 'p99 ms', 'cores of an idle gateway']
   const strangers = result.strangers_share
@@ -141,8 +155,8 @@ function print({ provenance: { cpu, cores, commit }, figures, ...result }: Gatew
 ${cpu}, ${cores} cores; ${commit.slice(0, 7)}; medians of ${REPEATS} repeats of ${SECONDS} s
 
 ${table([head, ...rows])}
-processor time per event of 8 gateways ÷ 1: ${result.cpu_of_8_to_1.toFixed(2)} (bar: at most ${RATIO_MAX}); \
-an idle gateway: at most ${IDLE_CORES_MAX} cores
+processor time per event of 8 gateways ÷ 1: ${result.cpu_of_8_to_1.toFixed(2)} (bar: at most ${RATIO_MAX}), \
+÷ 1 with an eighth of the events: ${result.cpu_of_8_to_eighth.toFixed(2)}; an idle gateway: at most ${IDLE_CORES_MAX} cores
 other programs took ${share} of the processors
 `)
 }
