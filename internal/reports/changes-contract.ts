@@ -90,7 +90,8 @@ const answer = z.object({
     .meta({
       description:
         'By which of the dimensions, one alone or all together, the difference is explained best, and its group whose ' +
-        'cost moved furthest beyond its part of the cost before. Null: no group did, or nothing changed.',
+        'cost changed most relative to its share of the earlier cost. Null: nothing changed, all groups changed alike, ' +
+        'or there was no cost before.',
     }),
   report: z.object({
     ...period,

@@ -3,13 +3,13 @@ import type { Side } from './effects.js'
 
 /**
  * By which of the dimensions, each alone or all together, the difference is explained best: by the one with the group
- * whose cost moved furthest, in the direction of the whole, beyond its part of the cost before. Where all calls grow
- * alike, no group does. Pure.
+ * whose cost changed most, in the direction of the whole, relative to its share of the earlier cost. Where all groups
+ * change alike, or nothing had a cost before, no group did. Pure.
  *
  * Each group is a sum of cells, and so of rows of a report: the cohort rule of reports holds for it.
  *
  * @param labelsOf as many for each row
- * @returns the places of the dimensions, and the labels of the group; undefined where no group moved beyond its part
+ * @returns the places of the dimensions, and the labels of the group; undefined where there is none
  */
 export function explainsMost<T>(
   whole: { readonly before: Side; readonly now: Side },
