@@ -112,7 +112,7 @@ export const MIGRATIONS: readonly Migration[] = [
       ...PACKED_COLUMNS.map((column) => `ALTER TABLE attributions ADD COLUMN IF NOT EXISTS ${column}`),
       ...SORTED_COPIES.flatMap(({ table }) => [
         `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS ${COPIED_LABELS}`,
-        // Of parts to come.
+        // Applies to new parts only.
         `ALTER TABLE ${table} MODIFY COLUMN trace_id String CODEC(ZSTD(1))`,
       ]),
     ],

@@ -118,14 +118,14 @@ function Explained({ changes, zone, params }: ExplainedProps) {
           As of <Instant ms={Date.parse(report.as_of)} zone={zone} />.
         </span>
       </p>
-      <Most changes={changes} />
+      <BestExplanation changes={changes} />
       <MoversTable changes={changes} lines={lines} params={params} />
     </>
   )
 }
 
 /** By what it is explained best, where that is not what one sees anyway. */
-function Most({ changes: { explains_most: most, report } }: Pick<ExplainedProps, 'changes'>) {
+function BestExplanation({ changes: { explains_most: most, report } }: Pick<ExplainedProps, 'changes'>) {
   const by = most?.group_by.join(',') ?? ''
   const titles = CHANGE_GROUPS[by]
   if (most === null || titles === undefined || report.group_by.length === 1) return null
@@ -138,7 +138,7 @@ function Most({ changes: { explains_most: most, report } }: Pick<ExplainedProps,
           <Name>{labelShown(field, String(most[field] ?? ''))}</Name>
         </span>
       ))}{' '}
-      moved furthest beyond its part of the cost before.{' '}
+      changed most relative to its share of the earlier cost.{' '}
       {by !== report.group_by.join(',') && (
         <button type="button" class="quiet" onClick={() => setParams({ changes: by }, 'replace')}>
           Show it by {titles.join(' × ')}

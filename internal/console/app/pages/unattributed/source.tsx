@@ -55,17 +55,14 @@ export function Source(props: Of<'source'>) {
 export const queryOf = (filters: readonly Filter[]): Readonly<Record<string, string>> =>
   Object.fromEntries(filters.map((filter) => [filterName(filter), filter.value]))
 
-/**
- * Somebody whom the calls state, and whom the directory lacks. No record keeps the name, and no job may, which is there
- * for good: so the directory gets it, and all calls of the time are attributed again.
- */
+/** An identity that calls state and the directory lacks. Neither records nor jobs may store its name. */
 function Identity({ period, zone, ofCalls, onMoving }: Of<'source'>) {
   return (
     <>
       <h3>A person or a program</h3>
       <p class="muted">
-        Whom the calls state as their identity. Names are in no record, so that all calls of the time are attributed
-        again. The way back: remove the identity under Directory, and attribute the calls of the past again there.
+        The identity that these calls state. Records do not store names, so all calls of the period are re-attributed.
+        To undo: remove the identity under Directory, and attribute the calls of the past again there.
       </p>
       <AnswerForm
         verb="Add the identity"
