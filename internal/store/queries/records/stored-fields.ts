@@ -52,7 +52,28 @@ export function selected(field: Pick<RecordField, 'name' | 'kind'>): string {
 /** The fields of a packed text, as if they had been selected. */
 export function unpacked({ fields }: PackedColumn, text: string): Record<string, unknown> {
   const values: unknown[] = JSON.parse(text)
-  return Object.fromEntries(fields.map((field, i) => [storedName(field), i < values.length ? values[i] : empty(field)]))
+  return Object.fromEntries(
+    fields.map((field, i) => [storedName(field), i < values.length ? values[i] : EMPTY[field.kind]]),
+  )
 }
 
-const empty = ({ kind }: RecordField): '' | null => (kind === 'count' ? null : '')
+/** Of a record that was stored before the field existed: what the engine gives for the field's own column. */
+const EMPTY: StoredOfKind = {
+  label: '',
+  text: '',
+  uuid: '00000000-0000-0000-0000-000000000000',
+  bytes16: '00'.repeat(16),
+  instant: '0',
+  usd: '0',
+  wh: '0',
+  gco2e: '0',
+  optionalUsd: null,
+  confidence: '0',
+  count: null,
+  flag: false,
+  tags: {},
+  pairs: [],
+  uint16: 0,
+  uint32: 0,
+  uint64: '0',
+}
