@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { linkTo } from '../../internal/console/figures/address.js'
+import { dayTextOf } from '../../internal/console/figures/days.js'
 import { type Ask, askAs } from '../support/ask.js'
 import { attributedAll, untilAttributed } from '../support/attributed.js'
 import {
@@ -194,6 +195,14 @@ describe('calls that say nothing of who made them', () => {
     await form.locator('input[name=owner]').fill('team-batch')
     await form.locator('input[name=is_workload]').check()
     expect(await accessibilityFaults(page)).toEqual([])
+    const since = form.locator('input[name=since]')
+    const first = await since.inputValue()
+    await since.fill(dayTextOf(Date.now() + 48 * HOUR_MS, 'UTC'))
+    await form.locator('button:has-text("Add the identity")').click()
+    // The identity is there, and the calls of a time that has not begun are refused.
+    await form.locator('[role=alert]:has-text("must be before to")').waitFor()
+    expect((await ask('GET', `/api/v1/directory/identities?name=${name}`)).json.data).toHaveLength(1)
+    await since.fill(first)
     await form.locator('button:has-text("Add the identity")').click()
 
     await page.waitForSelector('.chosen tr:has-text("team-batch"):has-text("5")')

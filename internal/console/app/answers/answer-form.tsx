@@ -1,8 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { dayTextOf, startOfDayText } from '../../figures/days.js'
+import { useTwoChanges } from '../parts/change.js'
 import { Field } from '../parts/field.js'
 import { Form, textOf } from '../parts/form.js'
+import type { Change } from '../parts/two-changes.js'
 import { changeEntry, type Entry, type Job, type Past, tryEntry } from './answer.js'
 import { Moves } from './moves.js'
 
@@ -11,8 +13,8 @@ interface AnswerFormProps {
   readonly verb: string
   /** The entry as it is to be; an empty one where all calls are attributed again by what there is now. */
   readonly entryOf: (fields: FormData) => Entry | Promise<Entry>
-  /** `entryOf` changes something, so that it cannot be tried. */
-  readonly isUntried?: boolean
+  /** What is changed before; with it, nothing can be tried. */
+  readonly firstOf?: (fields: FormData) => Change
   /** The times of the calls that move, if the person says nothing else. */
   readonly past: Past
   readonly zone: string
@@ -29,7 +31,8 @@ interface AnswerFormProps {
 
 /** A change of an entry together with the calls of the past that it moves: tried first, if the person wants to. */
 export function AnswerForm(props: AnswerFormProps) {
-  const { verb, entryOf, past, zone, ofCalls, onMoving, onClose, children } = props
+  const { verb, entryOf, firstOf, past, zone, ofCalls, onMoving, onClose, children } = props
+  const twoChanges = useTwoChanges()
   const [job, setJob] = useState<Job | undefined>()
   const [canUndo, setCanUndo] = useState(false)
   const since = (fields: FormData): Past => {
@@ -58,8 +61,8 @@ export function AnswerForm(props: AnswerFormProps) {
       <div hidden={isMade}>
         <Form
           verb={verb}
-          send={make}
-          {...(props.isUntried !== true && { second: { verb: 'See what would move', send: look } })}
+          send={firstOf === undefined ? make : (fields) => twoChanges(firstOf(fields), () => make(fields))}
+          {...(firstOf === undefined && { second: { verb: 'See what would move', send: look } })}
           isDisabled={props.isDisabled ?? false}
           isOneOfSeveral={props.isOneOfSeveral ?? false}
           {...(onClose !== undefined && { onLeave: onClose })}

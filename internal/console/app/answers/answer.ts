@@ -1,7 +1,8 @@
 import type { NewReattribution, Reattribution, RecentAnswer } from 'attribution-service/sdk/api'
 import { ask } from '../api/ask.js'
 import { change, followed } from '../parts/change.js'
-import { RULES_PATH } from './rule.js'
+import type { TwoChanges } from '../parts/two-changes.js'
+import { RULES_PATH, type RuleJob, jobPath as ruleJobPath } from './rule.js'
 
 /** Answers to whose calls are: each changes an entry, and moves the calls of the past that the entry decides. */
 
@@ -46,7 +47,7 @@ const span = ({ fromMs, toMs }: Past) => ({
 })
 
 /** Takes an answer back, by what the API has for its kind. Done when what it moved has moved back. */
-export async function undoAnswer({ what, id, after }: Answer): Promise<void> {
+export async function undoAnswer({ what, id, after }: Answer, twoChanges: TwoChanges): Promise<void> {
   if (what === 'call') return change('DELETE', `/v1/attribution/${id}/override`)
   if (what === 'calls') {
     const path = `/v1/attribution/overrides/${id}`
@@ -55,9 +56,10 @@ export async function undoAnswer({ what, id, after }: Answer): Promise<void> {
   }
   if (what === 'mapping_rule') {
     const rule = String(after?.['rule'])
-    await change('DELETE', `${RULES_PATH}/${rule}`)
-    const job = await change<{ readonly id: string }>('POST', `${RULES_PATH}/apply`, { from: after?.['from'], rule })
-    return untilEnded(`${RULES_PATH}/jobs/${job.id}`, ['done', 'cancelled'])
+    return twoChanges(['DELETE', `${RULES_PATH}/${rule}`], async () => {
+      const job = await change<RuleJob>('POST', `${RULES_PATH}/apply`, { from: after?.['from'], rule })
+      return untilEnded(ruleJobPath(job), ['done', 'cancelled'])
+    })
   }
   const job = await change<Job>('POST', `${jobPath({ id })}/undo`)
   return untilEnded(jobPath(job), ['done', 'cancelled'])

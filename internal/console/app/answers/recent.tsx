@@ -4,6 +4,7 @@ import { countShown, usdShown } from '../../figures/shown.js'
 import { ask } from '../api/ask.js'
 import { useAnswer } from '../api/use-answer.js'
 import { usePolling } from '../api/use-polling.js'
+import { useTwoChanges } from '../parts/change.js'
 import { Instant } from '../parts/instant.js'
 import { Shown } from '../parts/states.js'
 import { Table } from '../parts/table.js'
@@ -37,9 +38,10 @@ export function Recent({ zone, round, onUndone }: RecentProps) {
   }, [round, reload])
   const actors = useActors()
   const { doing, outcome, isBusy } = useDoing()
+  const twoChanges = useTwoChanges()
   const undo = (of: Answer) =>
     doing(async () => {
-      await undoAnswer(of)
+      await undoAnswer(of, twoChanges)
       answer.reload()
       onUndone()
       return `Taken back: ${answerWords(of)}.`

@@ -1,13 +1,16 @@
+import { useState } from 'preact/hooks'
 import { ask } from '../api/ask.js'
 import { withStepUp } from './step-up.js'
-
-type Method = 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+import { type Change, type TwoChanges, twoChanges } from './two-changes.js'
 
 /** Changes something over the API, with a new sign-in where that is asked for. @throws ApiProblem */
-export function change<T = undefined>(method: Method, path: string, body?: object): Promise<T> {
+export function change<T = undefined>(...[method, path, body]: Change): Promise<T> {
   const idempotencyKey = crypto.randomUUID()
   return withStepUp(() => ask<T>(path, { method, body, idempotencyKey }))
 }
+
+/** For one button at a time. */
+export const useTwoChanges = (): TwoChanges => useState(() => twoChanges(change))[0]
 
 /** The same with a file as its body. */
 export const changeByFile = <T>(path: string, file: { readonly type: string; readonly text: string }): Promise<T> =>

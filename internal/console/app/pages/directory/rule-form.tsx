@@ -10,7 +10,7 @@ import {
   type Rule,
   type RuleJob,
 } from '../../answers/rule.js'
-import { change, followed } from '../../parts/change.js'
+import { change, followed, useTwoChanges } from '../../parts/change.js'
 import { Dialog } from '../../parts/dialog.js'
 import { Field } from '../../parts/field.js'
 import { Form, textOf } from '../../parts/form.js'
@@ -35,6 +35,7 @@ export function RuleForm({ rule, onClose, onSaved }: RuleFormProps) {
   const [job, setJob] = useState<RuleJob | undefined>()
   const [isOfPast, setOfPast] = useState(true)
   const { doing, outcome, isBusy } = useDoing()
+  const twoChanges = useTwoChanges()
   const look = async (fields: FormData): Promise<void> => {
     const body = bodyOf(fields, when, rule)
     const first = await change<RuleJob>('POST', `${RULES_PATH}/dry-run`, {
@@ -46,22 +47,23 @@ export function RuleForm({ rule, onClose, onSaved }: RuleFormProps) {
     await followed(first, isOver, jobPath(first), setJob)
   }
   const save = () =>
-    doing(async () => {
-      const saved =
-        rule === undefined
-          ? await change<Rule>('POST', RULES_PATH, stated)
-          : await change<Rule>('PATCH', `${RULES_PATH}/${rule.id}`, stated)
-      onSaved()
-      if (!isOfPast) {
-        onClose()
-        return ''
-      }
-      const from = new Date(Date.now() - DAYS * DAY_MS).toISOString()
-      const first = await change<RuleJob>('POST', `${RULES_PATH}/apply`, { from, rule: saved.id })
-      await followed(first, isOver, jobPath(first), setJob)
-      onSaved()
-      return ''
-    })
+    doing(() =>
+      twoChanges(
+        rule === undefined ? ['POST', RULES_PATH, stated] : ['PATCH', `${RULES_PATH}/${rule.id}`, stated],
+        async (saved: Rule) => {
+          onSaved()
+          if (!isOfPast) {
+            onClose()
+            return ''
+          }
+          const from = new Date(Date.now() - DAYS * DAY_MS).toISOString()
+          const first = await change<RuleJob>('POST', `${RULES_PATH}/apply`, { from, rule: saved.id })
+          await followed(first, isOver, jobPath(first), setJob)
+          onSaved()
+          return ''
+        },
+      ),
+    )
   return (
     <Dialog title={rule === undefined ? 'A new mapping rule' : `Change ${rule.name}`} onClose={onClose}>
       <div hidden={stated !== undefined}>

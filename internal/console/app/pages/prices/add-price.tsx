@@ -4,7 +4,7 @@ import { dayTextOf, startOfDayText } from '../../../figures/days.js'
 import { callsShown } from '../../../figures/shown.js'
 import { wordOf } from '../../../figures/words.js'
 import { applyPrices, type Job } from '../../answers/answer.js'
-import { change } from '../../parts/change.js'
+import { useTwoChanges } from '../../parts/change.js'
 import { Check, Choice, Field } from '../../parts/field.js'
 import { textOf } from '../../parts/form.js'
 import { FormDialog } from '../../parts/form-dialog.js'
@@ -29,12 +29,13 @@ const UNITS = { '': '', ...Object.fromEntries(BILLED_UNITS.map((unit) => [unit, 
 
 export function AddPrice({ priced, zone, onClose, onAdded }: AddPriceProps) {
   const [job, setJob] = useState<Job | undefined>()
+  const twoChanges = useTwoChanges()
   const send = async (fields: FormData): Promise<void> => {
     const day = (name: string): string | undefined => startOfDayText(textOf(fields, name) ?? '', zone)
     const rate = (name: string) => ({ [name]: textOf(fields, name) })
     const unit = textOf(fields, 'unit')
     const each = textOf(fields, 'usd_per_unit')
-    await change('POST', '/api/v1/prices', {
+    const price = {
       provider: textOf(fields, 'provider'),
       model: textOf(fields, 'model'),
       region: textOf(fields, 'region'),
@@ -47,12 +48,14 @@ export function AddPrice({ priced, zone, onClose, onAdded }: AddPriceProps) {
         ...rate('cache_write_tokens'),
       },
       ...(unit !== undefined && each !== undefined && { usd_per_unit: { [unit]: each } }),
+    }
+    await twoChanges(['POST', '/api/v1/prices', price], async () => {
+      onAdded()
+      const from = day('from')
+      if (!fields.has('past') || from === undefined) return
+      await applyPrices({ fromMs: Date.parse(from), toMs: Number.MAX_SAFE_INTEGER }, setJob)
+      onAdded()
     })
-    onAdded()
-    const from = day('from')
-    if (!fields.has('past') || from === undefined) return
-    await applyPrices({ fromMs: Date.parse(from), toMs: Number.MAX_SAFE_INTEGER }, setJob)
-    onAdded()
   }
   return (
     <FormDialog title="A price of your own" verb="Add the price" onClose={onClose} send={send}>

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { costOfTokens } from '../../../figures/prices.js'
 import { callsShown, usdShown } from '../../../figures/shown.js'
 import { applyPrices, type Job } from '../../answers/answer.js'
-import { change } from '../../parts/change.js'
+import { useTwoChanges } from '../../parts/change.js'
 import { Form } from '../../parts/form.js'
 import { Name } from '../../parts/name.js'
 import { hasScope } from '../../session/session.js'
@@ -12,16 +12,17 @@ import type { Of } from './parts.js'
 export function Unpriced({ item, period, onMoving }: Of<'price'>) {
   const [rates, setRates] = useState<readonly [string, string]>(['', ''])
   const [job, setJob] = useState<Job | undefined>()
+  const twoChanges = useTwoChanges()
   const cost = costOfTokens(item.tokens, rates)
   const send = async (): Promise<void> => {
     const [input, output] = rates
-    await change('POST', '/api/v1/prices', {
+    const price = {
       provider: item.provider,
       model: item.model,
       usd_per_million: { input_tokens: input, output_tokens: output },
       valid_from: new Date(period.fromMs).toISOString(),
-    })
-    await applyPrices(period, setJob)
+    }
+    await twoChanges(['POST', '/api/v1/prices', price], () => applyPrices(period, setJob))
     onMoving(true)
   }
   return (

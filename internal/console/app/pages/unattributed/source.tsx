@@ -9,7 +9,6 @@ import { ask } from '../../api/ask.js'
 import { readUsage } from '../../api/usage.js'
 import { useAnswer } from '../../api/use-answer.js'
 import { BulkOverride } from '../../card/bulk-override.js'
-import { change } from '../../parts/change.js'
 import { Choice, Field } from '../../parts/field.js'
 import { textOf } from '../../parts/form.js'
 import { Name } from '../../parts/name.js'
@@ -67,15 +66,12 @@ function Identity({ period, zone, ofCalls, onMoving }: Of<'source'>) {
       <AnswerForm
         verb="Add the identity"
         isOneOfSeveral
-        isUntried
         past={period}
         zone={zone}
         ofCalls={ofCalls}
         onMoving={onMoving}
-        entryOf={async (fields) => {
-          await change('POST', IDENTITIES.path, { name: textOf(fields, 'name'), ...IDENTITIES.bodyOf(fields) })
-          return {}
-        }}
+        firstOf={(fields) => ['POST', IDENTITIES.path, { name: textOf(fields, 'name'), ...IDENTITIES.bodyOf(fields) }]}
+        entryOf={() => ({})}
       >
         <IDENTITIES.Fields entry={undefined} />
       </AnswerForm>
