@@ -57,7 +57,7 @@ export function Page({ params, zone }: PageProps) {
       {filters.length > 0 && hasScope('admin:config') && (
         <details class="behind">
           <summary>Give all of these calls to one service</summary>
-          <BulkOverride period={period} filters={filters} onMoving={answer.reload} />
+          <BulkOverride period={period} filters={filters} onMoving={(isOver) => isOver && answer.reload()} />
         </details>
       )}
       {live.hasNewer && (
