@@ -143,6 +143,9 @@ async function openUnattributed(): Promise<void> {
   await page.waitForSelector('.queue')
 }
 
+const STATUS = /\/v1\/attribution\/overrides\/[^/]+\/status/
+const REPORT = /\/v1\/reports\/usage/
+
 describe('unattributed', () => {
   test('lists by money what could not be named or priced, without a fault that axe finds', async () => {
     await expect
@@ -176,23 +179,36 @@ describe('unattributed', () => {
     await page.click('button:has-text("See what would change")')
     await page.waitForSelector('.bulk:has-text("6 calls of USD 0.033 would go to checkout")')
 
-    // The job as if it took long: half of the calls are given, and the rest only once the amount was read for these.
-    const steps = [{ overridden: 0 }, { overridden: 3 }]
-    const amountRead = new Promise<void>((resolve) => {
-      page.on('request', (request) => {
-        if (steps.length === 0 && request.url().includes('/v1/reports/usage')) resolve()
-      })
+    // The job as if it took long, and the amount's report longer than from one count of it to the next: the job ends
+    // once the amount has fallen, so that each report has to be read to its end.
+    const counts = [0, 2, 3, 4]
+    const cut: string[] = []
+    page.on('requestfailed', (request) => REPORT.test(request.url()) && cut.push(request.url()))
+    let onCounted = (): void => undefined
+    const counted = new Promise<void>((resolve) => {
+      onCounted = resolve
     })
-    await page.route('**/v1/attribution/overrides/*/status', async (route) => {
-      const step = steps.shift()
-      if (step === undefined) await amountRead
+    const fallen = page.waitForSelector('[data-unattributed="0"]')
+    await page.route(STATUS, async (route) => {
+      const overridden = counts.shift()
+      if (overridden === undefined) {
+        await expect.poll(async () => (await (await route.fetch()).json()).status).toBe('applied')
+        onCounted()
+        await fallen
+      }
       const answer = await route.fetch()
-      await route.fulfill({ json: { ...(await answer.json()), ...(step && { status: 'running', ...step }) } })
+      const running = overridden !== undefined && { status: 'running', overridden }
+      await route.fulfill({ json: { ...(await answer.json()), ...running } })
+    })
+    await page.route(REPORT, async (route) => {
+      await counted
+      await route.continue()
     })
     await page.click('.bulk button:has-text("Give them to checkout")')
-    await page.waitForSelector('.bulk [role=status]:has-text("3 of 6")')
-    await page.waitForSelector('[data-unattributed="0"]')
-    await page.unroute('**/v1/attribution/overrides/*/status')
+    await page.waitForSelector('.bulk [role=status]:has-text("6 of 6")')
+    expect(cut).toEqual([])
+    await page.unroute(STATUS)
+    await page.unroute(REPORT)
     await page.click('.bulk button:has-text("Undo it")')
     await page.waitForSelector('[data-unattributed="0.033"]')
   })

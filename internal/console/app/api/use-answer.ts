@@ -12,6 +12,7 @@ export interface Answer<T> {
   readonly isEarlier: boolean
   /** Loading for so long that the page says what it waits for. */
   readonly isSlow: boolean
+  /** During a load it follows that one: reloads that come faster than answers would else end each of them. */
   readonly reload: () => void
 }
 
@@ -30,16 +31,20 @@ export function useAnswer<T>(key: string, load: (signal: AbortSignal) => Promise
   const [isSlow, setSlow] = useState(false)
   const loader = useRef(load)
   loader.current = load
+  const underWay = useRef<'nothing' | 'load' | 'load and another'>('nothing')
 
   // A round is one more attempt at the same key.
   useEffect(() => {
     if (key === '') return
     const abort = new AbortController()
+    underWay.current = 'load'
     setLoading(true)
     const slow = setTimeout(() => setSlow(true), SLOW_MS)
     const settle = (next: { value?: T; problem?: ApiProblem }): void => {
       if (abort.signal.aborted) return
-      setLoading(false)
+      if (underWay.current === 'load and another') setRound((before) => before + 1)
+      else setLoading(false)
+      underWay.current = 'nothing'
       setState((before) => ({ ...(before.key === key ? before : {}), key, problem: undefined, ...next }))
     }
     loader
@@ -57,12 +62,16 @@ export function useAnswer<T>(key: string, load: (signal: AbortSignal) => Promise
       })
     return () => {
       abort.abort()
+      underWay.current = 'nothing'
       clearTimeout(slow)
       setSlow(false)
     }
   }, [key, round])
 
-  const reload = useCallback(() => setRound((before) => before + 1), [])
+  const reload = useCallback(() => {
+    if (underWay.current === 'nothing') setRound((before) => before + 1)
+    else underWay.current = 'load and another'
+  }, [])
   const isEarlier = state.key !== key
   const problem = isEarlier ? undefined : state.problem
   useEffect(() => {

@@ -8,7 +8,7 @@ import { formOf } from '../../../figures/plot.js'
 import { MEASURES, type Measure } from '../../../figures/usage.js'
 import { fieldShown } from '../../../figures/words.js'
 import { goTo, setParams } from '../../address/address.js'
-import { useAnswer } from '../../api/use-answer.js'
+import { type Answer, useAnswer } from '../../api/use-answer.js'
 import { useNewest } from '../../api/use-newest.js'
 import { useTags } from '../../api/use-tags.js'
 import { FormSwitch } from '../../chart/form-switch.js'
@@ -53,7 +53,7 @@ export function Page({ params, zone }: PageProps) {
       loadOverview({ period, comparison, stated: named, zone, by, filters, newestAtMs: newest.atMs }, signal),
     ),
   )
-  useReloadAfter(newest.atMs, answer.value, answer.reload)
+  useReloadAfter(newest.atMs, answer)
   // Once it leads by the hand, it does so until the first call is in the figures.
   const isFirstRun = useRef(false)
   if (newest.id === null) isFirstRun.current = true
@@ -146,15 +146,17 @@ async function timed(load: () => Promise<OverviewFigures>): Promise<Timed> {
   return { value, tookMs: endedAt - startedAt, endedAt }
 }
 
-/** Loads again when there is a newer record than the figures have. */
-function useReloadAfter(newestAtMs: number | undefined, shown: Timed | undefined, reload: () => void): void {
+/** Loads again, some time after the last load, when there is a newer record than the figures have. */
+function useReloadAfter(newestAtMs: number | undefined, answer: Answer<Timed>): void {
+  const { value: shown, problem, isLoading, reload } = answer
   const asOfMs = shown?.value.asOfMs
   const dueAt = shown && shown.endedAt + Math.max(PAUSE_MS_MIN, shown.tookMs * PAUSE_FACTOR)
   useEffect(() => {
-    if (newestAtMs === undefined || asOfMs === undefined || dueAt === undefined || newestAtMs <= asOfMs) return
+    if (isLoading || problem !== undefined || newestAtMs === undefined) return
+    if (asOfMs === undefined || dueAt === undefined || newestAtMs <= asOfMs) return
     const timer = setTimeout(reload, Math.max(0, dueAt - performance.now()))
     return () => clearTimeout(timer)
-  }, [newestAtMs, asOfMs, dueAt, reload])
+  }, [newestAtMs, asOfMs, dueAt, isLoading, problem, reload])
 }
 
 const Placeholder = () => (
