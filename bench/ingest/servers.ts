@@ -6,7 +6,7 @@ import { StorageType } from '@nats-io/jetstream'
 import { type Broker, connectBroker, ensureStreams } from '../../internal/broker/connect.js'
 import { bootstrapTenant, type Credentials } from '../../internal/local/supervisor/bootstrap.js'
 import { natsPidFile, natsServerRole } from '../../internal/local/supervisor/nats-server.js'
-import { BUSY_NODE_FLAGS } from '../../internal/local/supervisor/processes.js'
+import { nodeFlagsOf } from '../../internal/local/supervisor/processes.js'
 import { answersAt } from '../../internal/local/supervisor/readiness.js'
 import { freePort, type InstanceFiles, openInstance } from '../../internal/local/supervisor/supervised-instance.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
@@ -115,7 +115,7 @@ export async function startGatewayBeside(
     name,
     command: process.execPath,
     args: [
-      ...BUSY_NODE_FLAGS,
+      ...nodeFlagsOf('gateway'),
       roleMain('gateway'),
       '--port',
       String(port),
@@ -150,7 +150,7 @@ export async function startGateway(
     name: 'gateway',
     command: process.execPath,
     args: [
-      ...BUSY_NODE_FLAGS,
+      ...nodeFlagsOf('gateway'),
       ...nodeFlags,
       roleMain('gateway'),
       ...['--port', String(port), '--intake-port', String(intakePort)],

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { ADMITTED_KEY_BYTES, SENDER_BYTES } from '../../internal/ingest/keys/admitted-keys.js'
-import { BUSY_NODE_FLAGS } from '../../internal/local/supervisor/processes.js'
+import { nodeFlagsOf } from '../../internal/local/supervisor/processes.js'
 import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { KEYS, KEYS_SUBJECT } from '../../streams/keys.js'
 import { processSeconds } from '../cpu-time.js'
@@ -104,7 +104,7 @@ async function startAndMeasure(ground: Ground, storeUrl: string, keys: number): 
     name: `gateway-${keys}`,
     command: process.execPath,
     args: [
-      ...BUSY_NODE_FLAGS,
+      ...nodeFlagsOf('gateway'),
       roleMain('gateway'),
       ...['--port', String(port), '--intake-port', '0', '--data-dir', dataDir],
     ],

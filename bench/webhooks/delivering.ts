@@ -6,7 +6,7 @@ import { DEFAULT_SETTINGS, type Tenant } from '../../internal/auth/tenant.js'
 import { createPublisher, publishOrThrow } from '../../internal/broker/publisher.js'
 import { eventId, storedText } from '../../internal/events/event.js'
 import { randomId, tenantIdsCache } from '../../internal/ids/ids.js'
-import { BUSY_NODE_FLAGS } from '../../internal/local/supervisor/processes.js'
+import { nodeFlagsOf } from '../../internal/local/supervisor/processes.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { formatSecret, type StoredWebhook, storeSecret } from '../../internal/webhooks/endpoint.js'
@@ -65,7 +65,7 @@ export class Delivering {
     const courierPid = await processes.start({
       name: 'courier',
       command: process.execPath,
-      args: [...BUSY_NODE_FLAGS, ...nodeFlags, roleMain('courier')],
+      args: [...nodeFlagsOf('courier'), ...nodeFlags, roleMain('courier')],
       env: {
         ...roleEnv(ground, storeUrl),
         ATTRIBUTION_WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',

@@ -4,12 +4,12 @@ set -eu
 role=${1:-}
 main=/app/dist/cmd/$role/main.js
 case $role in
-gateway)
+gateway | courier)
   shift
   # As `npm start` does: garbage is collected less often (deploy/docs/operating.md).
-  exec node --min-semi-space-size=64 --max-semi-space-size=64 --heap-growing-percent=400 "$main" "$@"
+  exec node --max-semi-space-size=64 --heap-growing-percent=400 "$main" "$@"
   ;;
-attributor | courier | exporter | sentinel | trainer | store | attribution)
+attributor | exporter | sentinel | trainer | store | attribution)
   shift
   exec node "$main" "$@"
   ;;

@@ -1,5 +1,5 @@
 /** Images, Compose, Kubernetes and systemd: valid by their schemas, and with roles and settings that exist. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,6 +7,7 @@ import { Ajv2019 } from 'ajv/dist/2019.js'
 import { expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { SETTINGS } from '../../internal/config/settings.js'
+import { nodeFlagsOf } from '../../internal/local/supervisor/processes.js'
 
 const DEPLOY = fileURLToPath(new URL('../../deploy/', import.meta.url))
 const read = (path: string): string => readFileSync(join(DEPLOY, path), 'utf8')
@@ -101,6 +102,22 @@ test('the image, Compose and Kubernetes start every role that there is', () => {
   expect(inImage.sort()).toEqual(ROLES.sort())
   expect([...new Set(inCompose)].sort()).toEqual(services)
   expect([...new Set(inKubernetes)].sort()).toEqual(services)
+})
+
+/** The Node options in a command that starts a role. */
+const nodeFlagsIn = (command = ''): readonly string[] => command.split(' ').filter((word) => word.startsWith('--'))
+
+test.each(ROLES)('the image and the units start %s with the Node options that `npm start` gives it', (role) => {
+  const branches = [...read('containers/role.sh').matchAll(/^([a-z| ]+)\)\n(?: .+\n)*? +exec (node .*"\$main")/gm)]
+  const inImage = branches.find(([, names]) => names?.split(' | ').includes(role))?.[2]
+  const dropIn = `systemd/attribution@${role}.service.d/${role}.conf`
+  const units = read('systemd/attribution@.service') + (existsSync(join(DEPLOY, dropIn)) ? read(dropIn) : '')
+  // The last one holds.
+  const inUnit = [...units.matchAll(/^ExecStart=(\S+\/node .*\/main\.js)$/gm)].at(-1)?.[1]?.replace('%i', role)
+
+  expect(inImage).toBeDefined()
+  expect(inUnit).toMatch(new RegExp(`/opt/attribution/dist/cmd/${role}/main\\.js$`))
+  expect([nodeFlagsIn(inImage), nodeFlagsIn(inUnit)]).toEqual([nodeFlagsOf(role), nodeFlagsOf(role)])
 })
 
 test('images are pinned: the base by its digest, others by a version', () => {

@@ -4,16 +4,14 @@ import { storeReadyFile } from '../../store/engine/ready-file.js'
 import { type MetricsServer, serveJoinedMetrics } from '../../telemetry/metrics-server.js'
 import type { Role } from './children.js'
 import { natsServerRole } from './nats-server.js'
-import { BUSY_NODE_FLAGS, flagsOfFolder } from './processes.js'
+import { flagsOfFolder, nodeFlagsOf } from './processes.js'
 import { answersAt, isThere } from './readiness.js'
 import type { Addresses } from './role-addresses.js'
 import type { InstanceFiles } from './supervised-instance.js'
 import { freePort } from './supervised-instance.js'
 
-type RoleOptions = Partial<Role> & { readonly nodeFlags?: readonly string[] }
-
-const BACKGROUND_OPTIONS: Readonly<Record<BackgroundRole, RoleOptions>> = {
-  courier: { args: ['--member-name', 'courier-1'], nodeFlags: BUSY_NODE_FLAGS },
+const BACKGROUND_OPTIONS: Readonly<Record<BackgroundRole, Partial<Role>>> = {
+  courier: { args: ['--member-name', 'courier-1'] },
   exporter: {},
   sentinel: { args: ['--member-name', 'sentinel-1'] },
   trainer: { args: ['--member-name', 'trainer-1'] },
@@ -46,7 +44,7 @@ export interface LocalRoles {
 /** @throws ConfigError when a private nats-server is needed and no binary is named */
 export function localRoles({ config, files, addresses, mainOf, envOf, metricsPortOf }: LocalRolesDeps): LocalRoles {
   const { nats, store, listening, baseUrl } = addresses
-  const role = (name: string, options: RoleOptions): Role => ({
+  const role = (name: string, options: Partial<Role>): Role => ({
     name,
     command: process.execPath,
     env: envOf(name),
@@ -54,7 +52,7 @@ export function localRoles({ config, files, addresses, mainOf, envOf, metricsPor
     ...options,
     args: [
       ...flagsOfFolder(files.logsDir),
-      ...(options.nodeFlags ?? []),
+      ...nodeFlagsOf(name),
       mainOf(name),
       ...(options.args ?? []),
       ...metricsArgs(metricsPortOf(name)),
@@ -83,7 +81,7 @@ export function localRoles({ config, files, addresses, mainOf, envOf, metricsPor
   return {
     dependencies,
     serving: [
-      role('gateway', { args: gatewayArgs, ready: answersAt(`${listening}/healthz`), nodeFlags: BUSY_NODE_FLAGS }),
+      role('gateway', { args: gatewayArgs, ready: answersAt(`${listening}/healthz`) }),
       role('attributor', { args: ['--member-name', 'attributor-1'], ready }),
     ],
     background: BACKGROUND_ROLES.filter((name) => !config.withoutRoles.includes(name)).map((name) =>

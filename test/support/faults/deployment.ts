@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Broker, connectBroker } from '../../../internal/broker/connect.js'
 import { createPublisher } from '../../../internal/broker/publisher.js'
-import { BUSY_NODE_FLAGS } from '../../../internal/local/supervisor/processes.js'
+import { nodeFlagsOf } from '../../../internal/local/supervisor/processes.js'
 import { freePort } from '../../../internal/local/supervisor/supervised-instance.js'
 import { INVOCATIONS, invocationsSubject } from '../../../streams/invocations.js'
 import { isAlive } from '../alive.js'
@@ -151,13 +151,12 @@ class OwnProcess {
 
   private async keepRunning(): Promise<void> {
     while (!this.isEnding) {
-      const flags = this.role === 'gateway' ? BUSY_NODE_FLAGS : []
       const clock = ['--import', join(ROOT, 'dist/test/support/faults/jumping-clock.js')]
       const main = join(ROOT, 'dist/cmd', this.role, 'main.js')
       const { running } = this
       if (running !== undefined) this.lines.push(...running.lines, 'ended')
       this.running = launchCommand(process.execPath, {
-        args: [...flags, ...clock, main, ...this.args],
+        args: [...nodeFlagsOf(this.role), ...clock, main, ...this.args],
         env: { ...this.environment, JUMPING_CLOCK_FILE: this.clockFile },
       })
       await this.running.exited
