@@ -4,6 +4,7 @@ import { errorCode, fieldError } from '../http/contract/problem-schema.js'
 import { invocationEvent } from '../invocations/invocation-schema.js'
 import { BULK_BYTES_MAX, BULK_EVENTS_MAX, EVENT_BYTES_MAX } from '../invocations/limits.js'
 import { exampleId, idInPath, idOf } from '../text/answer-fields.js'
+import { CODINGS } from './bodies/content-coding.js'
 
 /** Contract of the ingestion routes. */
 
@@ -61,7 +62,7 @@ export const INGEST_INVOCATIONS: Operation = {
   description:
     `One event as a JSON object of at most ${EVENT_BYTES_MAX} bytes, or up to ${BULK_EVENTS_MAX} as a JSON ` +
     'array, as NDJSON or one object after the other, also under the media type `application/json`: ' +
-    `${BULK_BYTES_MAX} bytes at most, which \`Content-Encoding\` gzip or deflate may pack. A 202 means that every ` +
+    `${BULK_BYTES_MAX} bytes at most, packed or not (\`Content-Encoding\`: ${CODINGS}). A 202 means that every ` +
     'event which was not rejected is stored; an event that is rejected costs no other. An event_id is accepted once in seven ' +
     'days. Unknown fields are ignored; fields under which prompts or completions travel are refused. Of many events, ' +
     'those are read as well that a shipper of logs has written: with values in other forms, and without an event_id, ' +
