@@ -7,6 +7,7 @@ import { problem } from '../problems/problem-catalogue.js'
 import { type Place, type ResidencyRegion, refusalOfCrossing } from '../residency/residency.js'
 import type { Logger } from '../telemetry/log.js'
 import type { BlobStore } from './blobs/blob-store.js'
+import { isStoreOfFilesAway } from './blobs/failures.js'
 import { DOWNLOAD_PATH, type DownloadTokens } from './download-url.js'
 import { GET_FILE } from './export-contract.js'
 import { hasFiles, type StoredFile, type StoredJob } from './export-job.js'
@@ -102,6 +103,7 @@ async function replyFile(
     const parts = blobs.read(key, wanted.kind === 'whole' ? undefined : wanted, patience.signal)
     await exchange.replyStream(head, size, patience.during(parts))
   } catch (cause) {
+    if (!patience.signal.aborted && !isStoreOfFilesAway(cause)) throw cause
     log.warn({ err: cause, trace_id: exchange.traceId }, 'the store of export files did not answer')
     exchange.replyProblem(FILES_AWAY)
   } finally {

@@ -6,6 +6,7 @@ import type { Guard } from '../../outbound/address-guard.js'
 import { readTarget, type TargetRules } from '../../outbound/target-url.js'
 import type { DeliveryFailure } from '../../records/delivery-failures.js'
 import type { MasterKeys } from '../../secrets/master-keys.js'
+import { statusOf } from '../blobs/failures.js'
 import { boundAnswers, PATIENCE } from '../blobs/s3-answers.js'
 import { type Schedule, secretOf } from './schedule.js'
 import type { TestResult } from './schedule-contract.js'
@@ -137,14 +138,9 @@ const CODE_OF_CHECK = { disallowed: 'ADDRESS_DISALLOWED', unresolved: 'ADDRESS_U
 /** Decided by the error's code or status, never by its message, which is the server's or the library's. */
 function failureOf(cause: unknown): DestinationFailed {
   if (cause instanceof DestinationFailed) return cause
-  const { name, code, $metadata, $response } = cause as {
-    readonly name?: string
-    readonly code?: string
-    readonly $metadata?: { readonly httpStatusCode?: number }
-    readonly $response?: { readonly statusCode?: number }
-  }
-  const status = $metadata?.httpStatusCode ?? $response?.statusCode ?? null
-  if (status !== null) return new DestinationFailed(reasonOfStatus(status), status)
+  const { name, code } = cause as { readonly name?: string; readonly code?: string }
+  const status = statusOf(cause)
+  if (status !== undefined) return new DestinationFailed(reasonOfStatus(status), status)
   if (code === CODE_OF_CHECK.disallowed) return new DestinationFailed('address_not_allowed')
   if (code === CODE_OF_CHECK.unresolved) return new DestinationFailed('host_unresolved')
   if (name === 'TimeoutError' || name === 'AbortError' || code === 'ETIMEDOUT') return new DestinationFailed('timeout')

@@ -149,12 +149,45 @@ test('a bucket that stops within a file costs the connection, so that nobody tak
   expect([answer.status, await body]).toEqual([200, 'cut'])
 })
 
-test('a bucket that cannot be reached is unavailable', async () => {
-  const { blobs } = await bucket((_, response) => {
-    response.destroy()
-  })
+const statuses = (head: number, get: number) => (method: string, response: ServerResponse) => {
+  response.writeHead(method === 'HEAD' ? head : get, HEAD).end(method === 'GET' ? CONTENT : undefined)
+}
 
-  const answer = await (await download(blobs))()
+test.each([
+  ['cannot be reached', (_: string, response: ServerResponse) => response.destroy()],
+  [
+    'hangs up before the first byte of a file',
+    (method: string, response: ServerResponse) => {
+      response.writeHead(200, HEAD).flushHeaders()
+      if (method === 'HEAD') response.end()
+      else response.destroy()
+    },
+  ],
+  ['fails', statuses(500, 500)],
+  ['is overloaded', statuses(200, 503)],
+])('a bucket that %s is unavailable', async (_, answer) => {
+  const { blobs } = await bucket(answer)
 
-  expect(await answer.json()).toMatchObject({ status: 503, error_code: 'SERVICE_UNAVAILABLE' })
+  const { status, headers } = await (await download(blobs))()
+
+  expect([status, headers.get('retry-after')]).toEqual([503, '5'])
+})
+
+test.each([
+  ['does not let the service in', statuses(403, 403)],
+  ['shows the size of a file alone', statuses(200, 403)],
+  ['is in another region', statuses(301, 301)],
+])('a bucket that %s is an error, which no repeat mends', async (_, answer) => {
+  const { blobs } = await bucket(answer)
+
+  const { status, headers } = await (await download(blobs))()
+
+  expect([status, headers.get('retry-after')]).toEqual([500, null])
+})
+
+test('a defect is an error, and not a store that is unavailable', async () => {
+  const defect = new TypeError("Cannot read properties of undefined (reading 'size')")
+  const blobs = { size: () => Promise.reject(defect) } as unknown as BlobStore
+
+  expect((await (await download(blobs))()).status).toBe(500)
 })
