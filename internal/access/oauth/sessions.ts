@@ -108,20 +108,16 @@ export function storedSessions(bucket: KV, denyTokensOf: (sessionId: string) => 
         if (nowMs / 1_000 >= session.auth_time + SESSION_LIFE_S_MAX) return { kind: 'ended' }
         const wasActiveAtMs = session.active_at_ms ?? nowMs - idleMs
         if (nowMs - wasActiveAtMs >= SESSION_IDLE_S_MAX * 1_000) return { kind: 'ended' }
+        // Of several tabs, the one that was used last.
+        const used = { ...session, active_at_ms: Math.max(wasActiveAtMs, nowMs - idleMs) }
         const isRecent = nowMs - (session.refreshed_at_ms ?? 0) < graceMs
-        if (isRecent && [session.generation, session.generation - 1].includes(generation))
-          return { kind: 'refreshed', session }
+        const isRepeat = isRecent && [session.generation, session.generation - 1].includes(generation)
+        if (isRepeat && used.active_at_ms === session.active_at_ms) return { kind: 'refreshed', session }
         // Only this service numbers tokens (`refresh-tokens.ts`): the stored session is older than its token. That is a
         // restored backup, or a server that no longer leads and does not know it; nobody used a token twice.
         if (generation > session.generation) return { kind: 'ended' }
-        if (generation !== session.generation) return { kind: 'reused' }
-        const next = {
-          ...session,
-          generation: generation + 1,
-          refreshed_at_ms: nowMs,
-          // Of two tabs, the one that is in use.
-          active_at_ms: Math.max(wasActiveAtMs, nowMs - idleMs),
-        }
+        if (!isRepeat && generation !== session.generation) return { kind: 'reused' }
+        const next = isRepeat ? used : { ...used, generation: generation + 1, refreshed_at_ms: nowMs }
         try {
           await bucket.update(id, JSON.stringify(next), revision)
           return { kind: 'refreshed', session: next }

@@ -130,6 +130,23 @@ describe('a session', () => {
     expect((await sessions.find(id))?.active_at_ms).toBe(NOW_MS)
   })
 
+  test('that one of two tabs uses goes on, although the other one is always the first to ask', async () => {
+    const id = await begun()
+    const dayMs = 24 * 60 * 60 * 1_000
+    const refreshAt = (generation: number, atMs: number, idleMs: number) =>
+      sessions.refresh(id, generation, NOW_MS + atMs, { graceMs: 60_000, idleMs })
+
+    for (let day = 0; day < 10; day++) {
+      const next = { kind: 'refreshed', session: { generation: day + 1 } }
+      expect(await refreshAt(day, day * dayMs, day * dayMs)).toMatchObject(next)
+      // With the cookie of before, and with that of the other tab's answer.
+      expect(await refreshAt(day, day * dayMs + 1, 0)).toMatchObject(next)
+      expect(await refreshAt(day + 1, day * dayMs + 2, 0)).toMatchObject(next)
+    }
+    // By its own token, as ever: use does not make the token before the newest one good for longer.
+    expect(await refreshAt(9, 9 * dayMs + 60_000, 0)).toEqual({ kind: 'reused' })
+  })
+
   test('that is revoked has ended, and its tokens are denied', async () => {
     const id = await begun()
 
