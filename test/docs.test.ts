@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { declaredStreams } from '../internal/broker/connect.js'
+import { initialLayout } from '../internal/broker/layout.js'
 import { codeBlocks, DECISIONS, DOCUMENTS, ROOT, textOf } from './support/docs.js'
 
 /** Why a block of commands is not run by the tests: what it needs is not on a machine that has Node alone. */
@@ -43,4 +45,12 @@ test('the index of decisions lists every decision once, with a subject, a status
 
 test('the README fits on a few screens', () => {
   expect(textOf('README.md').split('\n').length).toBeLessThan(170)
+})
+
+test('the README asks for as much free disk as nats-server needs to reserve the streams of a new instance', () => {
+  const bytes = declaredStreams(initialLayout({})).reduce((sum, { max_bytes = 0 }) => sum + Math.max(0, max_bytes), 0)
+  const [, free] = /(\d+) GB of free\s+disk/.exec(textOf('README.md')) ?? []
+
+  // By default it reserves three quarters of what is free at most.
+  expect(Number(free)).toBeGreaterThanOrEqual(bytes / 0.75 / 1e9)
 })
