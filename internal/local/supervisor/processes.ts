@@ -16,12 +16,12 @@ const COMMAND_LINES: Readonly<Record<string, RegExp>> = {
 }
 
 /**
- * Node flags of a role: those of a gateway and a courier. What waits in them outlives a young generation of 16 MB: requests for the log,
- * some milliseconds, and deliveries for their endpoint. Each scavenge copied them, which took a tenth of the processor
- * time per event. The generation begins with 1 MB and grows to 64 MB within a second of load (measured): with a minimum,
- * a process at rest filled as much with garbage before it collected any. Bodies and messages are outside the heap but
- * count towards its growth: by default each 20 MB of them started a mark-sweep of the whole heap, eight times per second
- * under bulk requests, a quarter of their processor time.
+ * Node flags of a role. What waits in a gateway and a courier outlives a young generation of 16 MB: requests for the
+ * log, some milliseconds, and deliveries for their endpoint. Each scavenge copied them, which took a tenth of the
+ * processor time per event. The generation begins with 1 MB and grows to 64 MB within a second of load (measured):
+ * with a minimum, a process at rest filled as much with garbage before it collected any. Bodies and messages are
+ * outside the heap but count towards its growth: by default each 20 MB of them started a mark-sweep of the whole
+ * heap, eight times per second under bulk requests, a quarter of their processor time.
  */
 export const nodeFlagsOf = (role: string): readonly string[] =>
   role === 'gateway' || role === 'courier' ? ['--max-semi-space-size=64', '--heap-growing-percent=400'] : []
