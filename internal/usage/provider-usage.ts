@@ -4,7 +4,8 @@ type Members = Readonly<Record<string, unknown>>
 
 /**
  * A provider's own usage object: OpenAI's in all its forms and that of those who speak it (Mistral, DeepSeek, Groq,
- * OpenRouter, xAI, Cohere's tokens), Anthropic's, Gemini's and Bedrock's Converse. Only numbers are taken of it.
+ * OpenRouter, xAI, Cohere's tokens), Anthropic's, Gemini's and Bedrock's; or what the AI SDK makes of these. Only
+ * numbers are taken of it.
  */
 export function statedOfProviderUsage(usage: object): StatedUsage {
   const members = usage as Members
@@ -27,10 +28,12 @@ function apiOf(usage: Members): UsageApi {
     if (key.startsWith('cache_creation') || key === 'cache_read_input_tokens' || key === 'iterations') {
       return usage['prompt_tokens'] === undefined ? 'anthropic' : 'openai'
     }
-    if (key.startsWith('cacheRead') || key.startsWith('cacheWrite')) return 'bedrock_converse'
+    if (BEDROCK_KEY.test(key)) return 'bedrock_converse'
   }
   return 'openai'
 }
+/** Of Converse with a cache, and of the metrics that Bedrock adds at the end of a stream. */
+const BEDROCK_KEY = /^(?:cache(?:Read|Write)|(?:in|out)putTokenCount)/
 const GEMINI_KEYS = new Set([
   'promptTokenCount',
   'prompt_token_count',
@@ -66,8 +69,11 @@ function anthropicUsage(usage: Members): StatedUsage {
 }
 
 function openAiUsage(usage: Members): StatedUsage {
-  const input = objectIn(usage, 'prompt_tokens_details', 'input_tokens_details', 'input_token_details')
-  const output = objectIn(usage, 'completion_tokens_details', 'output_tokens_details', 'output_token_details')
+  const input = objectIn(usage, 'prompt_tokens_details', 'input_tokens_details', 'input_token_details', 'inputTokens')
+  const output = objectIn(
+    usage,
+    ...['completion_tokens_details', 'output_tokens_details', 'output_token_details', 'outputTokens'],
+  )
   const cached = objectIn(input, 'cached_tokens_details')
   const writes = objectIn(usage, 'cache_creation') ?? objectIn(input, 'cache_creation_token_details') ?? input
   // Cohere bills other counts than those of the model's tokens, and states both.
@@ -75,15 +81,16 @@ function openAiUsage(usage: Members): StatedUsage {
   const tokens = countIn(billed, 'input_tokens') === undefined ? (objectIn(usage, 'tokens') ?? usage) : billed
   return {
     api: 'openai',
-    input: countIn(tokens, 'prompt_tokens', 'input_tokens', 'inputTokens'),
-    output: countIn(tokens, 'completion_tokens', 'output_tokens', 'outputTokens'),
+    // The AI SDK states those of embeddings as `tokens`, and since version 6 a total beside its parts.
+    input: countIn(tokens, 'prompt_tokens', 'input_tokens', 'inputTokens', 'tokens') ?? countIn(input, 'total'),
+    output: countIn(tokens, 'completion_tokens', 'output_tokens', 'outputTokens') ?? countIn(output, 'total'),
     total: countIn(usage, 'total_tokens', 'totalTokens'),
     cacheRead: aboveZero(
-      countIn(input, 'cached_tokens', 'cache_read'),
+      countIn(input, 'cached_tokens', 'cache_read', 'cacheRead'),
       countIn(usage, 'cache_read_input_tokens', 'prompt_cache_hit_tokens', ...CACHED),
     ),
     cacheWrite: aboveZero(
-      countIn(input, 'cache_write_tokens', 'cache_creation_tokens', 'cache_creation'),
+      countIn(input, 'cache_write_tokens', 'cache_creation_tokens', 'cache_creation', 'cacheWrite'),
       countIn(usage, 'cache_creation_input_tokens', 'cache_write_input_tokens'),
     ),
     cacheWrite5m: countIn(writes, 'ephemeral_5m_input_tokens'),

@@ -3,9 +3,12 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { Answer } from '../../../internal/sdk/answer.js'
+import { statedIn } from '../../../internal/sdk/answer-scanner.js'
 import { derivedId } from '../../../internal/sdk/derived-id.js'
 import { HOSTS } from '../../../internal/sdk/hosts.js'
 import { MODEL_FORMS } from '../../../internal/sdk/model-forms.js'
+import { STATED_USAGES } from '../../support/stated-usages.js'
 
 const PACKAGE = new URL('../../../deploy/clients/python/', import.meta.url)
 const TESTS = fileURLToPath(new URL('python', import.meta.url))
@@ -45,6 +48,27 @@ test('both clients derive the same id of an answer that is read again', async ()
     'print(json.dumps([derived_id(text) for text in json.loads(sys.argv[1])]))'
 
   expect(JSON.parse((await python('-c', script, JSON.stringify(texts))).stdout)).toEqual(texts.map(derivedId))
+})
+
+test('both clients send the same usage of an answer', async () => {
+  const answers = STATED_USAGES.map(({ parts }) => parts)
+  const script = `
+import json, sys
+from attribution_service._answer import Answer
+from attribution_service._scan import Scanner
+def sent(parts):
+    answer = Answer()
+    Scanner(answer.see).feed(json.dumps(parts).encode())
+    return answer.fields()["provider_usage"]
+print(json.dumps([sent(parts) for parts in json.loads(sys.argv[1])]))`
+
+  expect(JSON.parse((await python('-c', script, JSON.stringify(answers))).stdout)).toEqual(
+    answers.map((parts) => {
+      const answer = new Answer()
+      for (const stated of statedIn(parts)) answer.add(stated)
+      return answer.facts().provider_usage
+    }),
+  )
 })
 
 test('the version of the Python client is that of the service', async () => {
