@@ -9,7 +9,7 @@ export type Place = 'inside' | 'apart'
 export type TotalOf = 'all' | 'stated' | 'either'
 
 /** Providers by how their own APIs count, which many instrumentations pass on as it is. */
-export type Vendor = 'anthropic' | 'bedrock' | 'google' | 'xai' | 'other'
+export type Vendor = 'anthropic' | 'bedrock' | 'google' | 'voyage' | 'xai' | 'other'
 
 /** How a sender counts. A place that is absent is not known: any may hold. */
 export interface Convention {
@@ -68,6 +68,14 @@ const ROWS: readonly Row[] = [
     toolUse: 'inside',
     total: 'all',
     source: 'xAI, chat completions: completion_tokens without reasoning_tokens; the total has both',
+  },
+  {
+    api: 'openai',
+    vendors: ['voyage'],
+    ...ALL_INSIDE,
+    total: 'all',
+    remainder: 'input',
+    source: 'Voyage AI, embeddings and rerankers: total_tokens alone, since nothing is generated',
   },
   { api: 'openai', ...ALL_INSIDE, total: 'all', source: 'OpenAI, usage of chat completions and responses' },
   {
@@ -358,7 +366,7 @@ const foundByModel = new Map<string, Found>()
 export function vendorOf({ provider = '', model = '' }: UsageSender): Vendor {
   const id = canonicalProvider(provider)
   if (id === 'openrouter') return 'other'
-  if (id === 'bedrock') return 'bedrock'
+  if (id === 'bedrock' || id === 'voyage') return id
   if (id === 'anthropic' || /claude/i.test(model)) return 'anthropic'
   if (id === 'gemini' || id === 'vertex_ai' || /^(?:models\/|google\/)?gemini/i.test(model)) return 'google'
   return id === 'xai' || /^(?:xai\/)?grok/i.test(model) ? 'xai' : 'other'

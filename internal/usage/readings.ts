@@ -114,7 +114,8 @@ function byTotal(reading: Reading, stated: StatedUsage, { remainder }: Conventio
   }
   const longer = { input: reading.input, output: output + rest }
   if (input === 0 && output === 0) {
-    return { totals: { input: rest }, other: { input: 0, output: rest }, assumptions: 'input_by_total' }
+    const other = remainder === 'input' ? undefined : { input: 0, output: rest }
+    return { totals: { input: rest }, other, assumptions: 'input_by_total' }
   }
   if (input === 0 && output > 0) return { totals: more, other: undefined, assumptions: 'input_by_total' }
   if (remainder === 'output' || (output === 0 && input > 0)) {

@@ -181,6 +181,7 @@ export const STATED_USAGES: readonly StatedUsageCase[] = [
     [{ usage: { billed_units: { input_tokens: 5, output_tokens: 7 }, tokens: { input_tokens: 71 } } }],
     { input_tokens: 5, output_tokens: 7 },
   ),
+  stated('Voyage, embeddings', 'voyage', [{ object: 'list', usage: { total_tokens: 9 } }], { input_tokens: 9 }),
   stated(
     'Bedrock, the form of Nova',
     'bedrock',
