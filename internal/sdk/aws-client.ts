@@ -58,6 +58,7 @@ function observeResult({ response, output }: Result, call: ObservedCall): Observ
   call.answered(new Headers(response.headers), isStreamed)
   const scanner = new AnswerScanner((stated) => call.see(stated))
   if (isStreamed) {
+    call.watch(parts as object)
     observeParts(parts as AsyncIterable<unknown>, call, (part) => {
       for (const stated of statedIn(member(part, 'metadata'))) call.see(stated)
       const bytes = member(member(part, 'chunk'), 'bytes')

@@ -28,7 +28,7 @@ export interface Recorder {
   record(call: ModelCall, context: CallContext): void
 }
 
-/** A response that nobody reads is a call all the same, where the platform tells of it. */
+/** An answer that nobody reads is a call all the same, where the platform says that it is collected. */
 const unread =
   typeof FinalizationRegistry === 'undefined'
     ? undefined
@@ -60,8 +60,8 @@ export class ObservedCall {
   }
 
   /** Ends the call when nobody can read its answer any more. */
-  watch(response: Response): void {
-    unread?.register(response, this, this)
+  watch(answer: object): void {
+    unread?.register(answer, this, this)
   }
 
   /** A part of the answer. */

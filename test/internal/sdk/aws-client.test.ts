@@ -1,3 +1,6 @@
+import { setImmediate } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { beforeEach, expect, test } from 'vitest'
 import type { Attribution } from '../../../internal/sdk/attribution.js'
 import { recordedCalls } from '../../support/recorded-calls.js'
@@ -112,6 +115,38 @@ test('a stream that is left is recorded as cancelled', async () => {
   for await (const _ of stream as AsyncIterable<object>) break
 
   expect(await recorded()).toMatchObject([{ ...BEDROCK, outcome: 'cancelled' }])
+})
+
+/** Collects garbage until a call is recorded. */
+async function collected(turnsMax = 100): Promise<void> {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  for (let turn = 0; attribution.counts.recorded === 0 && turn < turnsMax; turn++) {
+    collectGarbage()
+    await setImmediate()
+  }
+}
+
+test('a stream that nobody reads is recorded as cancelled once it is collected', async () => {
+  const client = attribution.wrap(clientOf(() => ({ stream: streamOf([{ messageStart: {} }]) })))
+  await client.send(`${NOVA}converse-stream`)
+  await collected()
+
+  expect(await recorded()).toMatchObject([{ ...BEDROCK, outcome: 'cancelled' }])
+})
+
+test('a stream that is being read is recorded at its end', async () => {
+  const parts = [{ messageStart: {} }, { metadata: { usage: CONVERSE } }]
+  const client = attribution.wrap(clientOf(() => ({ stream: { [Symbol.asyncIterator]: () => streamOf(parts) } })))
+  const begun = async () => {
+    const { stream } = await client.send(`${NOVA}converse-stream`)
+    return (stream as AsyncIterable<object>)[Symbol.asyncIterator]()
+  }
+  const iterator = await begun()
+  await collected(5)
+  while ((await iterator.next()).done !== true);
+
+  expect(await recorded()).toMatchObject([{ ...BEDROCK, provider_usage: CONVERSE }])
 })
 
 test('what is refused, and what calls no model, has no record', async () => {
