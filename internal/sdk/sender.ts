@@ -186,6 +186,7 @@ export class Sender {
   /** Sends what waits, for ten seconds at most, and takes no further calls. */
   async close(msMax = FLUSH_MS_MAX): Promise<void> {
     await this.flush(msMax)
+    this.writeAll()
     this.isClosed = true
     this.interrupt()
     this.spare(this.takeAll(), 'the client was closed before the service answered')
@@ -228,6 +229,8 @@ export class Sender {
       this.batch = []
       this.counts.sent += this.taken(lines).length - refused.count
       if (refused.count > 0) this.lose(refused.count, refused.why)
+      // Calls may have ended while this batch was sent.
+      this.writeAll()
     }
   }
 

@@ -99,6 +99,33 @@ describe('calls', () => {
 
     expect(sender.state).toEqual({ recorded: 2, sent: 1, lost: 1, waiting: 0, spooled: 0 })
   })
+
+  test.each(['flush', 'close'] as const)('that end while %s sends the others are sent, too', async (method) => {
+    const left = [...'ab']
+    const sender = senderOf([], {
+      fetch: async () => {
+        const text = async () => {
+          if (left.pop() !== undefined) sender.later(() => sender.record(CALL, {}))
+          return '{"rejected":0}'
+        }
+        return { status: 202, headers: new Headers(), text } as Response
+      },
+    })
+    sender.record(CALL, {})
+    await sender[method]()
+
+    expect(sender.state).toEqual({ recorded: 3, sent: 3, lost: 0, waiting: 0, spooled: 0 })
+    expect(problems).toEqual([])
+  })
+
+  test('that end when there is no more time to send them are lost as those that wait', async () => {
+    const sender = senderOf([], { fetch: () => new Promise(() => undefined) })
+    sender.record(CALL, {})
+    setTimeout(() => sender.later(() => sender.record(CALL, {})), 1)
+    await sender.close(1)
+
+    expect(problems).toEqual([{ lost: 2, message: 'the client was closed before the service answered' }])
+  })
 })
 
 describe('a spool', () => {
