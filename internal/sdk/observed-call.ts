@@ -137,7 +137,6 @@ export class ObservedCall {
     const { region, ...facts } = answer.facts()
     const headers = this.headers === undefined ? NO_HEADERS : factsOfHeaders(this.headers)
     const seller = sellerOf(request, headers.provider, answer.api, [facts.served_model, model])
-    const retries = Number(request.headers.get('x-stainless-retry-count') ?? 0)
     const call: ModelCall = {
       event_id: isSameWhenSeenAgain && facts.response_id != null ? derivedId(facts.response_id) : undefined,
       ingestion_timestamp: new Date(this.startedMs).toISOString(),
@@ -151,10 +150,17 @@ export class ObservedCall {
       served_from_cache: headers.served_from_cache,
       estimated_cost_usd:
         headers.estimated_cost_usd ?? (seller.provider === 'openrouter' ? decimalText(answer.cost) : undefined),
-      attempt: retries > 0 ? retries + 1 : undefined,
+      attempt: attemptOf(request.headers),
     }
     this.recorder.record(call, context)
   }
+}
+
+/** As the SDK counts: AWS's its attempts, those of OpenAI and Anthropic the ones after the first. */
+function attemptOf(headers: Headers): number | undefined {
+  const [, stated] = /\battempt=(\d+)/.exec(headers.get('amz-sdk-request') ?? '') ?? []
+  const attempt = Number(stated ?? Number(headers.get('x-stainless-retry-count')) + 1)
+  return attempt > 1 ? attempt : undefined
 }
 
 const NO_HEADERS: HeaderFacts = {

@@ -35,9 +35,12 @@ function clientOf(answer: () => object, headers: Record<string, string> = {}) {
     middlewareStack: {
       add: (middleware: (next: Next) => Next, { name }: { name: string }) => void middlewares.set(name, middleware),
     },
-    async send(path: string): Promise<Record<'usage' | 'stream' | 'body', unknown>> {
+    async send(
+      path: string,
+      sentHeaders: Record<string, string> = {},
+    ): Promise<Record<'usage' | 'stream' | 'body', unknown>> {
       const hostname = 'bedrock-runtime.us-east-1.amazonaws.com'
-      const request = { method: 'POST', protocol: 'https:', hostname, path, headers: {} }
+      const request = { method: 'POST', protocol: 'https:', hostname, path, headers: sentHeaders }
       const sending = [...middlewares.values()].reduce((next, middleware) => middleware(next), read)
       const { output } = (await sending({ request })) as { output: Record<'usage' | 'stream' | 'body', unknown> }
       return output
@@ -64,6 +67,20 @@ test('an answer of Converse is recorded with its usage, as who wrapped the clien
 
   expect(await recorded()).toMatchObject([{ ...BEDROCK, attributed_service: 'two', provider_usage: CONVERSE }])
   expect(JSON.stringify(sent)).not.toContain('hi')
+})
+
+test.each([
+  [{ 'amz-sdk-request': 'attempt=1; max=3' }, undefined],
+  [{ 'amz-sdk-request': 'attempt=2; max=3' }, 2],
+  [{ 'amz-sdk-request': 'ttl=20261130T080000Z; attempt=3; max=3' }, 3],
+  [{ 'x-stainless-retry-count': '0' }, undefined],
+  [{ 'x-stainless-retry-count': '1' }, 2],
+  [{}, undefined],
+])('the attempt is the one that the request states: %o', async (headers, attempt) => {
+  const client = attribution.wrap(clientOf(() => ({ usage: CONVERSE })))
+  await client.send(`${NOVA}converse`, headers)
+
+  expect((await recorded())[0]?.['attempt']).toBe(attempt)
 })
 
 test('an answer in the form of its model is recorded by the usage in it, else by that in the headers', async () => {
