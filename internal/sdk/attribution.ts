@@ -50,8 +50,8 @@ export class Attribution {
   }
 
   /**
-   * Records every call of a client of OpenAI, Anthropic, Google or Bedrock, of any other that makes its requests with a `fetch`
-   * of its own, or every answer of a realtime session.
+   * Records every call of a client of OpenAI, Anthropic, Google or Bedrock, of any other that makes its requests with a
+   * `fetch` of its own, or every answer of a realtime session.
    *
    * @returns the same client
    */
@@ -69,7 +69,7 @@ export class Attribution {
 
   /** A `fetch` for clients that take one: every call that they make with it is recorded. */
   fetch(options: WrapOptions = {}, original: Fetch = (...args) => globalThis.fetch(...args)): Fetch {
-    // A copy of a client has the `fetch` of the one that it was made from. Who wraps last, says whose calls these are.
+    // A copy of a client has the `fetch` of the one that it was made from. The last `wrap` sets their context.
     const before = observationOf(original)
     const scope = withScope(before?.scope ?? {}, options)
     const observer: Observer = {

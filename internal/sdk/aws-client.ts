@@ -23,7 +23,7 @@ export interface MiddlewareStack {
 
 type Begin = (request: SentRequest, facts: RequestFacts) => ObservedCall | undefined
 
-/** Records the calls that name a model: Bedrock's. Each attempt is one; who wraps last, says whose they are. */
+/** Records the calls that name a model: Bedrock's. Each attempt is one; the last `wrap` sets their context. */
 export function wrapAws(stack: MiddlewareStack, begin: Begin): void {
   const observe =
     (next: Next): Next =>

@@ -70,7 +70,7 @@ export const HOSTS: readonly HostRow[] = [
   { host: 'api-inference.huggingface.co', provider: 'huggingface', source: 'huggingface.co/docs, inference API' },
   { host: 'api.inference.wandb.ai', provider: 'wandb', source: 'docs.wandb.ai, inference' },
   { host: 'ml.cloud.ibm.com', provider: 'watsonx', region: CLOUD_REGION, source: 'cloud.ibm.com/apidocs/watsonx-ai' },
-  // What these gateways forward to stands in the name of the model.
+  // The name of the model says whom these gateways ask.
   { host: 'ai-gateway.vercel.sh', source: 'vercel.com/docs/ai-gateway' },
   { host: 'api.portkey.ai', source: 'portkey.ai/docs' },
 ]

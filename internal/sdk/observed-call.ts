@@ -23,7 +23,7 @@ export interface BegunCall {
 export interface Recorder {
   opened(call: ObservedCall): void
   ended(call: ObservedCall): void
-  /** Runs what is no concern of the caller once it has its answer. */
+  /** Runs a task after the caller has its answer. */
   later(task: () => void): void
   record(call: ModelCall, context: CallContext): void
 }

@@ -25,7 +25,7 @@ const refusing = new Set<string>()
  * so that their methods, promises, streams and errors stay as they are.
  */
 export function observedFetch(original: Fetch, observer: Observer): Fetch {
-  // Methods of clients that stand for a `fetch` take further arguments.
+  // Methods of clients that act as their `fetch` take further arguments.
   const fetching = async function (this: unknown, ...args: Parameters<Fetch>): Promise<Response> {
     const [input, init, ...more] = args
     const request = quietly(() => sentRequest(input, init))

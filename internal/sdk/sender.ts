@@ -14,7 +14,7 @@ export interface SenderOptions {
   readonly queueMax?: number | undefined
   /** A folder for calls that would be dropped while the service cannot be reached, up to 64 MB. Default: none. */
   readonly spoolFolder?: string | undefined
-  /** Told when calls are dropped or refused. Default: a warning on the console, one in an hour at most. */
+  /** Called when calls are dropped or refused. Default: a warning on the console, one in an hour at most. */
   readonly onProblem?: ((problem: SenderProblem) => void) | undefined
   /** Default: that of the platform. */
   readonly fetch?: typeof fetch | undefined

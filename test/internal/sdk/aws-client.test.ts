@@ -56,7 +56,7 @@ const BEDROCK = {
   outcome: 'success',
 }
 
-test('an answer of Converse is recorded with its usage, as who wrapped the client last says', async () => {
+test('an answer of Converse is recorded with its usage, and the context of the last wrap', async () => {
   const client = attribution.wrap(
     clientOf(() => ({ usage: CONVERSE, output: { message: 'hi' } })),
     { service: 'one' },

@@ -340,7 +340,7 @@ describe('a request', () => {
     expect(await recorded()).toHaveLength(2)
   })
 
-  test('is of whoever wrapped the client last, and otherwise as it was wrapped before', async () => {
+  test('has the context of the last wrap, and what that leaves out from the one before', async () => {
     const client = { fetch: (async () => Response.json(CHAT)) as typeof fetch }
     attribution.wrap(client, { service: 'search', identity: 'ann' })
     const copy = attribution.wrap({ ...client }, { service: 'chat' })
@@ -388,7 +388,7 @@ describe('who sold a call', () => {
     return (await recorded()).at(-1)?.['provider']
   }
 
-  test('is told by the host, by the headers of a gateway, or by the model', async () => {
+  test('is known by the host, by the headers of a gateway, or by the model', async () => {
     expect(await seller('https://corp.openai.azure.com/openai/deployments/d/chat/completions', 'd')).toBe('azure')
     expect(await seller('http://127.0.0.1:8787/v1/chat/completions', 'm', { 'x-portkey-provider': 'anthropic' })).toBe(
       'anthropic',

@@ -68,7 +68,7 @@ class Attribution:
     def wrap(self, client: T, *, provider: Optional[str] = None, **context: Any) -> T:
         """Records every call of a client of OpenAI, Anthropic, Google or another one that sends with httpx.
 
-        A client of httpx itself is returned anew, for SDKs that take one as `http_client`; any other one is the same.
+        Returns a copy of a client of httpx itself, for SDKs that take one as `http_client`; any other one is the same.
         `provider`: who serves the calls, where neither host nor answer tell.
         """
         return self._wrap(client, None, provider, context)
@@ -130,7 +130,7 @@ class Attribution:
         return client
 
     def _attach(self, client: T, begin: Any) -> T:
-        """For a client and its copies. The later of two wraps says whose calls these are."""
+        """For a client and its copies. The last `wrap` sets their context."""
         if not self._observe(client, begin):
             _log.warning("a %s sends with nothing that can be observed: it is not recorded", type(client).__name__)
             return client

@@ -268,7 +268,7 @@ def _model_of(body: Optional[bytes], path: str, request: Any) -> Optional[str]:
     if len(found) == 1:
         return found[0].decode(errors="replace")
     if found:
-        # Another one may stand in an argument of a tool.
+        # An argument of a tool may have another one.
         answer = Answer()
         Scanner(answer.see).feed(body or b"")
         return answer.model or found[0].decode(errors="replace")

@@ -207,7 +207,7 @@ class Sender:
         with self._released():
             lines = _made(batch)
             answered, refused, why = self._send(lines, ends_at) if lines else (0, 0, "")
-        # A forked child begins anew, and what is closed has counted these.
+        # A forked child has a queue of its own, and what is closed has counted these.
         if batch is not self._sending:
             return []
         left = self._sending = lines[answered:]

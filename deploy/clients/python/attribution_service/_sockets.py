@@ -79,7 +79,7 @@ def observe_sockets(client: Any, begin: Begin) -> None:
 
 
 def _original(connect: Any) -> Any:
-    """The later of two wraps says whose calls these are."""
+    """The last `wrap` sets their context."""
     return getattr(connect, "_attributed", connect)
 
 
