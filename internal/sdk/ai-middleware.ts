@@ -7,7 +7,7 @@ import { statedIn } from './answer-scanner.js'
 import { runObserved } from './context.js'
 import { type ModelCall, member, quietly, textIn } from './event.js'
 import { factsOfHeaders, type HeaderFacts } from './gateway-headers.js'
-import type { Outcome } from './observed-call.js'
+import { type Outcome, unread } from './observed-call.js'
 import { passThrough } from './pass-through.js'
 
 /** Form of a middleware; the AI SDK names its version by a member that has another value in each. */
@@ -45,7 +45,9 @@ export function aiMiddleware(begin: () => Record): AiMiddleware {
       const call = new AiCall(model, begin())
       const result = await call.answered(doStream)
       const parts = member(result, 'stream') as ReadableStream<object>
-      return { ...result, stream: observedParts(parts, call, asking.has(params)) }
+      const stream = observedParts(parts, call, asking.has(params))
+      unread?.register(stream, call)
+      return { ...result, stream }
     },
   }
 }
@@ -58,7 +60,7 @@ function observedParts(parts: ReadableStream<object>, call: AiCall, isAsked: boo
     },
     end: () => call.end('success'),
     fail: () => call.end('error'),
-    abandon: () => call.end('cancelled'),
+    abandon: () => call.abandon(),
   })
 }
 
@@ -94,6 +96,10 @@ class AiCall {
     if (type === 'raw') for (const stated of statedIn(member(part, 'rawValue'))) this.answer.add(stated)
     else if (type === 'response-metadata') this.seeIds(part)
     else if (type === 'finish') this.seeUsage(part)
+  }
+
+  abandon(): void {
+    this.end('cancelled')
   }
 
   end(outcome: Outcome): void {

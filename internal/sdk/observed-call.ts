@@ -29,10 +29,10 @@ export interface Recorder {
 }
 
 /** An answer that nobody reads is a call all the same, where the platform says that it is collected. */
-const unread =
+export const unread =
   typeof FinalizationRegistry === 'undefined'
     ? undefined
-    : new FinalizationRegistry<ObservedCall>((call) => call.abandon())
+    : new FinalizationRegistry<{ abandon(): void }>((call) => call.abandon())
 
 /** One request, from its begin to the end of its answer: recorded once, or not at all. */
 export class ObservedCall {

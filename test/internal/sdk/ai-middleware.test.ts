@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import type { Attribution } from '../../../internal/sdk/attribution.js'
+import { collectedUntil } from '../../support/collected.js'
 import { recordedCalls } from '../../support/recorded-calls.js'
 
 let sent: Record<string, unknown>[]
@@ -48,6 +49,28 @@ test('a stream that is left is recorded with what is known', async () => {
 
   expect(sent).toMatchObject([{ outcome: 'cancelled', response_id: 'chatcmpl-2', served_model: 'm' }])
   expect(sent[0]).not.toHaveProperty('provider_usage')
+})
+
+test('a stream that nobody reads is recorded as cancelled once it is collected', async () => {
+  await attribution.middleware().wrapStream({ doStream: streamOf(PARTS), params: {}, model })
+  await collectedUntil(() => attribution.counts.recorded > 0)
+  await attribution.flush()
+
+  expect(sent).toMatchObject([{ outcome: 'cancelled', requested_model: 'gpt-4o' }])
+})
+
+test('a stream that is being read is recorded at its end', async () => {
+  const begun = async () => {
+    const { stream } = await attribution.middleware().wrapStream({ doStream: streamOf(PARTS), params: {}, model })
+    return stream.pipeThrough(new TransformStream()).getReader()
+  }
+  const reader = await begun()
+  await reader.read()
+  await collectedUntil(() => attribution.counts.recorded > 0, 5)
+  while (!(await reader.read()).done);
+  await attribution.flush()
+
+  expect(sent).toMatchObject([{ outcome: 'success', provider_usage: usage }])
 })
 
 test('an answer whose provider passes on nothing of its own states what the AI SDK made of it', async () => {

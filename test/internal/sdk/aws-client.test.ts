@@ -1,8 +1,6 @@
-import { setImmediate } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { beforeEach, expect, test } from 'vitest'
 import type { Attribution } from '../../../internal/sdk/attribution.js'
+import { collectedUntil } from '../../support/collected.js'
 import { recordedCalls } from '../../support/recorded-calls.js'
 
 let sent: Record<string, unknown>[]
@@ -134,20 +132,10 @@ test('a stream that is left is recorded as cancelled', async () => {
   expect(await recorded()).toMatchObject([{ ...BEDROCK, outcome: 'cancelled' }])
 })
 
-/** Collects garbage until a call is recorded. */
-async function collected(turnsMax = 100): Promise<void> {
-  setFlagsFromString('--expose-gc')
-  const collectGarbage = runInNewContext('gc') as () => void
-  for (let turn = 0; attribution.counts.recorded === 0 && turn < turnsMax; turn++) {
-    collectGarbage()
-    await setImmediate()
-  }
-}
-
 test('a stream that nobody reads is recorded as cancelled once it is collected', async () => {
   const client = attribution.wrap(clientOf(() => ({ stream: streamOf([{ messageStart: {} }]) })))
   await client.send(`${NOVA}converse-stream`)
-  await collected()
+  await collectedUntil(() => attribution.counts.recorded > 0)
 
   expect(await recorded()).toMatchObject([{ ...BEDROCK, outcome: 'cancelled' }])
 })
@@ -160,7 +148,7 @@ test('a stream that is being read is recorded at its end', async () => {
     return (stream as AsyncIterable<object>)[Symbol.asyncIterator]()
   }
   const iterator = await begun()
-  await collected(5)
+  await collectedUntil(() => attribution.counts.recorded > 0, 5)
   while ((await iterator.next()).done !== true);
 
   expect(await recorded()).toMatchObject([{ ...BEDROCK, provider_usage: CONVERSE }])
