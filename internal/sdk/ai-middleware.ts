@@ -7,8 +7,9 @@ import { statedIn } from './answer-scanner.js'
 import { runObserved } from './context.js'
 import { type ModelCall, member, quietly, textIn } from './event.js'
 import { factsOfHeaders, type HeaderFacts } from './gateway-headers.js'
-import { type Outcome, unread } from './observed-call.js'
+import { isAbort, type Outcome, unread } from './observed-call.js'
 import { passThrough } from './pass-through.js'
+import type { Sender } from './sender.js'
 
 /** Form of a middleware; the AI SDK names its version by a member that has another value in each. */
 export interface AiMiddleware {
@@ -20,13 +21,17 @@ export interface AiMiddleware {
 }
 
 type Record = (call: ModelCall) => void
+type Calls = Pick<Sender, 'opened' | 'ended'>
 
-/** @param begin takes the scope of a call that begins */
-export function aiMiddleware(begin: () => Record): AiMiddleware {
+/**
+ * @param begin takes the scope of a call that begins
+ * @param calls knows which calls have begun
+ */
+export function aiMiddleware(begin: () => Record, calls: Calls): AiMiddleware {
   /** Parameters of streams whose caller did not ask for the provider's own chunks. */
   const asking = new WeakSet<object>()
   const whole = async <R>(model: object, answer: () => PromiseLike<R>): Promise<R> => {
-    const call = new AiCall(model, begin())
+    const call = new AiCall(model, begin(), calls)
     const result = await call.answered(answer)
     call.end('success')
     return result
@@ -42,7 +47,7 @@ export function aiMiddleware(begin: () => Record): AiMiddleware {
     wrapGenerate: ({ doGenerate, model }) => whole(model, doGenerate),
     wrapEmbed: ({ doEmbed, model }) => whole(model, doEmbed),
     async wrapStream({ doStream, params, model }) {
-      const call = new AiCall(model, begin())
+      const call = new AiCall(model, begin(), calls)
       const result = await call.answered(doStream)
       const parts = member(result, 'stream') as ReadableStream<object>
       const stream = observedParts(parts, call, asking.has(params))
@@ -67,15 +72,18 @@ function observedParts(parts: ReadableStream<object>, call: AiCall, isAsked: boo
 class AiCall {
   private readonly model: object
   private readonly record: Record
+  private readonly calls: Calls
   private readonly startedAt = performance.now()
   private readonly timestamp = new Date().toISOString()
   private readonly answer = new Answer()
   private headers: HeaderFacts | undefined
   private isEnded = false
 
-  constructor(model: object, record: Record) {
+  constructor(model: object, record: Record, calls: Calls) {
     this.model = model
     this.record = record
+    this.calls = calls
+    calls.opened(this)
   }
 
   /** What a failed request cost nothing for is not recorded. */
@@ -85,7 +93,9 @@ class AiCall {
       quietly(() => this.seeResult(result))
       return result
     } catch (cause) {
-      if (/abort|timeout/i.test((cause as Error | undefined)?.name ?? '')) this.end('cancelled')
+      if (isAbort(cause)) this.end('cancelled')
+      this.isEnded = true
+      this.calls.ended(this)
       throw cause
     }
   }
@@ -117,6 +127,7 @@ class AiCall {
         outcome: this.answer.outcome ?? outcome,
       })
     })
+    this.calls.ended(this)
   }
 
   private seeResult(result: unknown): void {

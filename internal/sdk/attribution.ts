@@ -82,7 +82,7 @@ export class Attribution {
 
   /** For `wrapLanguageModel` and `wrapEmbeddingModel` of the AI SDK. */
   middleware(options: WrapOptions = {}): AiMiddleware {
-    return aiMiddleware(() => this.recorder(options))
+    return aiMiddleware(() => this.recorder(options), this.sender)
   }
 
   /** Who and what causes the calls that are made within a function, also after it has waited. */

@@ -184,4 +184,4 @@ function codeOf(cause: unknown): unknown {
   return typeof code === 'string' || inner === undefined ? code : codeOf(inner)
 }
 
-const isAbort = (cause: unknown): boolean => /abort|timeout/i.test((cause as Error | undefined)?.name ?? '')
+export const isAbort = (cause: unknown): boolean => /abort|timeout/i.test((cause as Error | undefined)?.name ?? '')

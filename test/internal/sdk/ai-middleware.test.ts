@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import type { Attribution } from '../../../internal/sdk/attribution.js'
 import { collectedUntil } from '../../support/collected.js'
 import { recordedCalls } from '../../support/recorded-calls.js'
@@ -71,6 +71,21 @@ test('a stream that is being read is recorded at its end', async () => {
   await attribution.flush()
 
   expect(sent).toMatchObject([{ outcome: 'success', provider_usage: usage }])
+})
+
+test('a stream that is open at the end of the process is recorded with what is known, and a failed call is not', async () => {
+  const kill = vi.spyOn(process, 'kill')
+  const killed = new Promise((resolve) => kill.mockImplementation(() => resolve(true) === undefined))
+  const { wrapGenerate, wrapStream } = attribution.middleware()
+  const { stream } = await wrapStream({ doStream: streamOf(PARTS), params: {}, model })
+  await expect(wrapGenerate({ doGenerate: () => Promise.reject(new Error('no')), model })).rejects.toThrow('no')
+  process.emit('SIGTERM', 'SIGTERM')
+  await killed
+  kill.mockRestore()
+  for await (const _ of stream);
+  await attribution.flush()
+
+  expect(sent).toMatchObject([{ outcome: 'cancelled', requested_model: 'gpt-4o' }])
 })
 
 test('an answer whose provider passes on nothing of its own states what the AI SDK made of it', async () => {
