@@ -118,6 +118,8 @@ class LooseElements {
   private lineEnd = -1
   /** Without the blanks at its end. */
   private lineTextEnd = -1
+  /** How much may be wasted up to its end, where more is than the whole body may waste. */
+  private lineWastedMax = 0
   private nextObjectLine = -1
   private search = { from: 0, at: 0, to: 0 }
 
@@ -145,7 +147,9 @@ class LooseElements {
       const isLine = this.isOnePerLine && bytes[this.lineTextEnd - 1] === CLOSE_OBJECT && this.beginsLine(at)
       const end = isLine ? this.lineTextEnd : this.objectEnd(at)
       if (end !== undefined) return end
-      if (this.isOpenAtEnd && !this.isClosed) this.beginning = new JsonObjects(new GrowingBytes(), NOTHING_KEPT)
+      if (this.isOpenAtEnd && !this.isClosed && this.mayWaste()) {
+        this.beginning = new JsonObjects(new GrowingBytes(), NOTHING_KEPT)
+      }
     }
     this.search = { from: at, at, to: isLines ? this.lineTextEnd : bytes.length }
     return this.searchOn()
@@ -176,6 +180,8 @@ class LooseElements {
     const feed = this.bytes.indexOf(LINE_FEED, at)
     this.lineEnd = feed < 0 ? this.bytes.length : feed
     this.lineTextEnd = trimBlanks(this.bytes, at, this.lineEnd)
+    // What is wrong with earlier lines costs this one nothing.
+    this.lineWastedMax = this.wasted + WASTED_MAX * (this.lineEnd - at)
   }
 
   private beginsLine(at: number): boolean {
@@ -187,12 +193,17 @@ class LooseElements {
 
   /** @returns undefined if it does not end, or only behind the beginning of another one */
   private objectEnd(at: number): number | undefined {
-    // A body of many objects that do not end would be looked through once for each.
-    if (!this.isWasteful()) return this.endWithin(at, this.isLines ? this.nextLineOfObject(at) : this.bytes.length)
-    return this.isLines ? this.endWithin(at, this.lineEnd) : undefined
+    if (!this.mayWaste()) return undefined
+    if (this.isBodyWasteful()) return this.endWithin(at, this.lineEnd)
+    return this.endWithin(at, this.isLines ? this.nextLineOfObject(at) : this.bytes.length)
   }
 
-  private isWasteful(): boolean {
+  /** A body, or a line, of many objects that do not end would be looked through once for each. */
+  private mayWaste(): boolean {
+    return !this.isBodyWasteful() || this.wasted <= this.lineWastedMax
+  }
+
+  private isBodyWasteful(): boolean {
     return this.wasted > WASTED_MAX * this.bytes.length
   }
 
@@ -241,11 +252,11 @@ class LooseElements {
   /** Where objects are only looked for before the next one, this may be a good one. */
   private endOfOther(to: number): number {
     const { from } = this.search
-    const isUntried = !this.isLines && this.isWasteful() && this.bytes[from] === OPEN_OBJECT
+    const isUntried = !this.mayWaste() && this.bytes[from] === OPEN_OBJECT
     return (isUntried ? this.endWithin(from, to) : undefined) ?? to
   }
 }
 
 const NOTHING_KEPT = { members: new Map() }
-/** As a multiple of the body. */
+/** As a multiple of the body, or of a line. */
 const WASTED_MAX = 4

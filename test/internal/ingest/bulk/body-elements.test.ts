@@ -187,7 +187,12 @@ test.each(['{', '{"', '},', '\n\n'])('a body of %j alone is looked through in tu
 })
 
 test('objects behind many that do not end are still found whole', async () => {
-  const text = `${'{"a":[[[[[[[[[[[[[[[[[[[['.repeat(40)}},${A},${B} , ${C}`
+  const many = '{"a":[[[[[[[[[[[[[[[[[[[['.repeat(40)
+  const text = `${many}},${A},${B} , ${C}`
+  const nested = '{"a":[{"b":1},{"c":2}]}'
 
-  expect((await elements(text)).filter(isObject)).toEqual([A, B, C])
+  for (const isLines of [true, false]) {
+    expect((await elements(text, isLines)).filter(isObject)).toEqual([A, B, C])
+  }
+  expect((await elements(`${text}\n${nested}\n`, true)).filter(isObject)).toEqual([A, B, C, nested])
 })
