@@ -78,6 +78,8 @@ export abstract class JsonCopy implements BodyCopy {
   protected lines = 0
   private readonly depthMax: number
   protected readonly brackets: Uint8Array
+  /** Of each level: the next one around it that has the other kind of bracket. */
+  private readonly othersAround: Uint16Array
   protected readonly forms: (Kept | undefined)[] = []
   /** Of the text or literal at the cursor. */
   private isCopied = false
@@ -99,6 +101,7 @@ export abstract class JsonCopy implements BodyCopy {
     this.kept = kept
     this.depthMax = depthMax
     this.brackets = new Uint8Array(depthMax + 1)
+    this.othersAround = new Uint16Array(depthMax + 1)
   }
 
   write(chunk: Buffer): void {
@@ -261,8 +264,7 @@ export abstract class JsonCopy implements BodyCopy {
 
   private open(bracket: number, at: number, kept: Kept | undefined): number {
     if (this.depth === this.depthMax) return this.fail(bracket, at)
-    this.depth++
-    this.brackets[this.depth] = bracket
+    this.enter(bracket)
     this.forms[this.depth] = kept
     this.state = bracket === OPEN_OBJECT ? 'firstName' : 'firstElement'
     if (this.droppedFrom > 0) return at + 1
@@ -272,6 +274,14 @@ export abstract class JsonCopy implements BodyCopy {
       this.cleanLength = this.kept.length
     }
     return at + 1
+  }
+
+  private enter(bracket: number): void {
+    const { brackets, othersAround } = this
+    const depth = ++this.depth
+    if (depth > this.depthMax) return
+    brackets[depth] = bracket
+    othersAround[depth] = brackets[depth - 1] === bracket ? (othersAround[depth - 1] as number) : depth - 1
   }
 
   private after(byte: number, at: number): number {
@@ -483,16 +493,15 @@ export abstract class JsonCopy implements BodyCopy {
     }
     this.isAfterComma = false
     this.isAfterFeed = false
-    this.depth++
-    if (this.depth <= this.depthMax) this.brackets[this.depth] = byte
+    this.enter(byte)
     return at + 1
   }
 
   /** Closes what was opened by its kind, whatever is open within. */
   private closeBroken(byte: number, at: number): number {
     const bracket = byte === CLOSE_ARRAY ? OPEN_ARRAY : OPEN_OBJECT
-    let depth = this.depth
-    while (depth > this.unitDepth && depth <= this.depthMax && this.brackets[depth] !== bracket) depth--
+    const isOther = this.depth <= this.depthMax && this.brackets[this.depth] !== bracket
+    const depth = isOther ? (this.othersAround[this.depth] as number) : this.depth
     if (depth > this.unitDepth) this.depth = depth - 1
     else if (byte === CLOSE_ARRAY && this.isInArray) return this.leaveBroken(at)
     this.isAfterComma = false

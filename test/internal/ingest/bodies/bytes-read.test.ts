@@ -119,3 +119,21 @@ test('any openings, fillers and ends are read a few times at most', async () => 
     { numRuns: drawn(100) },
   )
 })
+
+test.each([
+  ['a list in a list', `[${'['.repeat(900)}:${'}'.repeat(20_000)}`],
+  ['a list in an object', `{"a":${'['.repeat(900)}:${']}'.repeat(20)}${'['.repeat(900)}${'}'.repeat(20_000)}`],
+])('a bracket that closes nothing is not compared with all that are open: %s', (_, body) => {
+  const copy = new JsonObjects(new GrowingBytes(), { members: new Map() })
+  const open = copy as unknown as { brackets: Uint8Array }
+  let compared = 0
+  open.brackets = new Proxy(open.brackets, {
+    get(brackets, at) {
+      compared++
+      return Reflect.get(brackets, at)
+    },
+  })
+  copy.write(Buffer.from(body))
+
+  expect(compared / body.length).toBeLessThan(4)
+})
