@@ -1,7 +1,7 @@
 /**
  * The product on Node 24 with uWebSockets.js 20.57, where the tests themselves run on an older Node: the parser,
- * credentials, admission and TLS, and on request the contract and the documents from `npm start` on, as a run of their
- * own.
+ * unpacking, credentials, admission and TLS, and on request the contract and the documents from `npm start` on, as a
+ * run of their own.
  */
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,6 +19,8 @@ const LONG_FILES =
     : []
 const FILES = [
   'test/internal/http',
+  'test/internal/ingest/bodies/zstd.test.ts',
+  'test/internal/ingest/bulk/unpack.test.ts',
   'test/contract/credentials.test.ts',
   'test/own-instance/admission.test.ts',
   'test/own-instance/tls.test.ts',

@@ -1,7 +1,7 @@
 import type { Transform } from 'node:stream'
 import { createGunzip, createInflate } from 'node:zlib'
 import { problem } from '../../problems/problem-catalogue.js'
-import { createZstdUnpacker, WINDOW_BYTES_MAX } from './zstd.js'
+import { WINDOW_BYTES_MAX, ZstdUnpacker } from './zstd.js'
 
 /** For `Accept-Encoding`: what a body may be packed with. */
 export const CODINGS = 'gzip, deflate, zstd'
@@ -30,7 +30,7 @@ const UNPACKERS: Readonly<Record<string, Unpacker>> = {
   gzip,
   'x-gzip': gzip,
   deflate: { coding: 'deflate', create: () => createInflate({ chunkSize: CHUNK_BYTES }), bytes: INFLATE_BYTES },
-  zstd: { coding: 'zstd', create: () => createZstdUnpacker(CHUNK_BYTES), bytes: WINDOW_BYTES_MAX },
+  zstd: { coding: 'zstd', create: () => new ZstdUnpacker(), bytes: WINDOW_BYTES_MAX },
 }
 
 /** @returns `plain` where nothing is to be unpacked; undefined for another coding, or several */

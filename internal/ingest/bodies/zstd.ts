@@ -1,23 +1,10 @@
 import { Transform, type TransformCallback } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import zlib from 'node:zlib'
 import { Decompress } from 'fzstd'
+import { GrowingBytes } from './growing-bytes.js'
 
 /** Every receiver of zstd over HTTP has this window, and no sender may use a longer one (RFC 9659). */
-const WINDOW_LOG_MAX = 23
-export const WINDOW_BYTES_MAX = 2 ** WINDOW_LOG_MAX
-
-/** Node's own from 22.15 on, which works in its thread pool; the types are those of Node 20. */
-interface ZlibWithZstd {
-  readonly constants: { readonly ZSTD_d_windowLogMax: number }
-  createZstdDecompress?(options: { chunkSize: number; params: Readonly<Record<number, number>> }): Transform
-}
-
-export function createZstdUnpacker(chunkSize: number): Transform {
-  const { createZstdDecompress, constants } = zlib as unknown as ZlibWithZstd
-  if (createZstdDecompress === undefined) return new ZstdUnpacker()
-  return createZstdDecompress({ chunkSize, params: { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG_MAX } })
-}
+export const WINDOW_BYTES_MAX = 2 ** 23
 
 const NO_BYTES: Buffer = Buffer.alloc(0)
 const MAGIC = 0xfd2fb528
@@ -33,13 +20,18 @@ const BLOCKS_PER_TURN = 2
 const BLOCK_BYTES_MEAN_MIN = 8 * 1024
 const SMALL_BLOCKS_MAX = 64
 
+/** `fzstd` keeps what is shorter until more comes. */
+const KEPT_BYTES_MAX = 17
+
 /**
- * For Nodes whose zlib has no zstd. `fzstd` unpacks a block at a time; this finds where frames and blocks end (RFC 8878
- * section 3), so that no window is too long, no turn unpacks much, and small blocks cannot cost more than they hold.
+ * `fzstd` unpacks a block at a time; this finds where frames and blocks end (RFC 8878 section 3), so that no window is
+ * too long, no turn unpacks much, and small blocks cannot cost more than they hold. Node's own stops behind the first
+ * frame (nodejs/node#64741), and in some versions takes one that is cut off for a whole one (nodejs/node#64592).
  */
 export class ZstdUnpacker extends Transform {
-  private pending: Buffer = NO_BYTES
-  private place: 'frame' | 'block' | 'checksum' = 'frame'
+  /** The header, block or checksum that is read, in memory that each of them has after the other. */
+  private readonly unit = new GrowingBytes()
+  private place: 'header' | 'block' | 'checksum' = 'header'
   private hasChecksum = false
   private blocks = 0
   unpackedBytes = 0
@@ -49,12 +41,11 @@ export class ZstdUnpacker extends Transform {
   })
 
   override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
-    this.pending = this.pending.length === 0 ? chunk : Buffer.concat([this.pending, chunk])
-    this.unpackPending().then(() => done(), done)
+    this.unpack(chunk).then(() => done(), done)
   }
 
   override _flush(done: TransformCallback): void {
-    if (this.place !== 'frame' || this.pending.length > 0) return done(new Error('the frame does not end'))
+    if (this.place !== 'header' || this.unit.length > 0) return done(new Error('the frame does not end'))
     try {
       // It holds back a frame of less than 18 bytes.
       this.frames.push(NO_BYTES, true)
@@ -64,66 +55,86 @@ export class ZstdUnpacker extends Transform {
     }
   }
 
-  private async unpackPending(): Promise<void> {
-    for (let length = this.unitLength(); length > 0 && !this.destroyed; length = this.unitLength()) {
-      this.frames.push(this.pending.subarray(0, length))
-      this.pending = this.pending.subarray(length)
+  private async unpack(chunk: Buffer): Promise<void> {
+    const { unit } = this
+    for (let at = 0; at < chunk.length && !this.destroyed; ) {
+      const end = Math.min(chunk.length, at + this.unitLength() - unit.length)
+      unit.add(chunk, at, end)
+      at = end
+      if (unit.length < this.unitLength()) continue
+      const bytes = unit.written
+      this.endUnit(bytes)
+      this.frames.push(bytes.length > KEPT_BYTES_MAX ? bytes : Buffer.from(bytes))
+      unit.length = 0
       if (this.blocks % BLOCKS_PER_TURN === 0) await nextTurn()
     }
   }
 
-  /** @returns bytes of the header, block or checksum at the beginning of what is pending; 0 before it is all there */
+  /** @returns bytes of the unit, as far as what has come of it says */
   private unitLength(): number {
-    const { pending, place } = this
-    switch (place) {
-      case 'frame':
-        return pending.length < HEADER_BYTES_MIN ? 0 : this.frameHeader(pending)
+    const bytes = this.unit.written
+    switch (this.place) {
+      case 'header':
+        return bytes.length < HEADER_BYTES_MIN ? HEADER_BYTES_MIN : headerLength(bytes)
       case 'block':
-        return pending.length < BLOCK_HEADER_BYTES ? 0 : this.block(pending)
+        return bytes.length < BLOCK_HEADER_BYTES ? BLOCK_HEADER_BYTES : blockLength(bytes)
       case 'checksum':
-        if (pending.length < CHECKSUM_BYTES) return 0
-        this.place = 'frame'
         return CHECKSUM_BYTES
     }
   }
 
-  private frameHeader(bytes: Buffer): number {
-    if (bytes.readUInt32LE(0) !== MAGIC) throw new Error('this is no frame')
-    const descriptor = bytes[4] as number
-    const isSingle = (descriptor & 0x20) !== 0
-    const lengthFlag = descriptor >> 6
-    const lengthBytes = lengthFlag === 0 ? Number(isSingle) : 1 << lengthFlag
-    const lengthAt = isSingle ? 5 : 6
-    if ((descriptor & 3) !== 0) throw new Error('the frame has a dictionary')
-    if (bytes.length < lengthAt + lengthBytes) return 0
-    const window = isSingle ? contentLength(bytes, lengthAt, lengthBytes) : windowOf(bytes[5] as number)
-    if (window > WINDOW_BYTES_MAX) throw new Error('the window is too long')
-    this.hasChecksum = (descriptor & 4) !== 0
-    this.place = 'block'
-    return lengthAt + lengthBytes
-  }
-
-  private block(bytes: Buffer): number {
-    const header = bytes.readUIntLE(0, BLOCK_HEADER_BYTES)
-    const size = header >> 3
-    if (size > BLOCK_BYTES_MAX) throw new Error('a block is too long')
-    const length = BLOCK_HEADER_BYTES + (((header >> 1) & 3) === REPEATED_BYTE ? 1 : size)
-    if (bytes.length < length) return 0
-    if (++this.blocks > SMALL_BLOCKS_MAX + this.unpackedBytes / BLOCK_BYTES_MEAN_MIN) {
-      throw new Error('too many blocks are small')
+  private endUnit(bytes: Buffer): void {
+    switch (this.place) {
+      case 'header':
+        if (windowOf(bytes) > WINDOW_BYTES_MAX) throw new Error('the window is too long')
+        this.hasChecksum = ((bytes[4] as number) & 4) !== 0
+        this.place = 'block'
+        return
+      case 'block':
+        if (++this.blocks > SMALL_BLOCKS_MAX + this.unpackedBytes / BLOCK_BYTES_MEAN_MIN) {
+          throw new Error('too many blocks are small')
+        }
+        if (((bytes[0] as number) & 1) !== 0) this.place = this.hasChecksum ? 'checksum' : 'header'
+        return
+      case 'checksum':
+        this.place = 'header'
     }
-    if ((header & 1) !== 0) this.place = this.hasChecksum ? 'checksum' : 'frame'
-    return length
   }
+}
+
+function headerLength(bytes: Buffer): number {
+  if (bytes.readUInt32LE(0) !== MAGIC) throw new Error('this is no frame')
+  const { isSingle, lengthBytes, hasDictionary } = descriptorOf(bytes)
+  if (hasDictionary) throw new Error('the frame has a dictionary')
+  return HEADER_BYTES_MIN - Number(isSingle) + lengthBytes
+}
+
+function descriptorOf(bytes: Buffer) {
+  const descriptor = bytes[4] as number
+  const isSingle = (descriptor & 0x20) !== 0
+  const lengthFlag = descriptor >> 6
+  const lengthBytes = lengthFlag === 0 ? Number(isSingle) : 1 << lengthFlag
+  return { isSingle, lengthBytes, hasDictionary: (descriptor & 3) !== 0 }
+}
+
+function blockLength(bytes: Buffer): number {
+  const header = bytes.readUIntLE(0, BLOCK_HEADER_BYTES)
+  const size = header >> 3
+  if (size > BLOCK_BYTES_MAX) throw new Error('a block is too long')
+  return BLOCK_HEADER_BYTES + (((header >> 1) & 3) === REPEATED_BYTE ? 1 : size)
+}
+
+/** @param bytes the whole header of a frame */
+function windowOf(bytes: Buffer): number {
+  const { isSingle, lengthBytes } = descriptorOf(bytes)
+  if (isSingle) return contentLength(bytes, HEADER_BYTES_MIN - 1, lengthBytes)
+  const descriptor = bytes[5] as number
+  const base = 2 ** (10 + (descriptor >> 3))
+  return base + (base / 8) * (descriptor & 7)
 }
 
 /** Of a frame that is its own window. */
 function contentLength(bytes: Buffer, at: number, size: number): number {
   if (size === 8) return Number(bytes.readBigUInt64LE(at))
   return bytes.readUIntLE(at, size) + (size === 2 ? 256 : 0)
-}
-
-function windowOf(descriptor: number): number {
-  const base = 2 ** (10 + (descriptor >> 3))
-  return base + (base / 8) * (descriptor & 7)
 }

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { GrowingBytes } from '../../../../internal/ingest/bodies/growing-bytes.js'
 import { JsonObjects } from '../../../../internal/ingest/bodies/json-objects.js'
+import { ZstdUnpacker } from '../../../../internal/ingest/bodies/zstd.js'
 import { findElements } from '../../../../internal/ingest/bulk/body-elements.js'
 import { EventRanges } from '../../../../internal/ingest/bulk/event-ranges.js'
 import { JsonScanner, NotJson } from '../../../../internal/text/json-scanner.js'
@@ -137,3 +138,36 @@ test.each([
 
   expect(compared / body.length).toBeLessThan(4)
 })
+
+test('a block in zstd that comes byte by byte is not copied with each', async () => {
+  let copied = 0
+  const { add } = GrowingBytes.prototype
+  vi.spyOn(GrowingBytes.prototype, 'add').mockImplementation(function (
+    this: GrowingBytes,
+    bytes,
+    from = 0,
+    end = bytes.length,
+  ) {
+    copied += end - from
+    add.call(this, bytes, from, end)
+  })
+  const { concat } = Buffer
+  vi.spyOn(Buffer, 'concat').mockImplementation((parts, ...rest) => {
+    copied += parts.reduce((sum, { length }) => sum + length, 0)
+    return concat(parts, ...rest)
+  })
+  const block = Buffer.alloc(50_003, 'x')
+  block.writeUIntLE(50_000 * 8 + 1, 0, 3)
+  const unpacker = new ZstdUnpacker()
+  for (const byte of [0x28, 0xb5, 0x2f, 0xfd, 0, 13 << 3, ...block]) unpacker.write(Buffer.from([byte]))
+  unpacker.end()
+
+  expect(await bytesOf(unpacker)).toBe(50_000)
+  expect(copied).toBeLessThan(2 * block.length)
+})
+
+async function bytesOf(stream: AsyncIterable<Buffer>): Promise<number> {
+  let bytes = 0
+  for await (const piece of stream) bytes += piece.length
+  return bytes
+}

@@ -35,10 +35,12 @@ test('a deflated body is inflated unchanged, up to exactly the limit', async () 
   expect(await codeOf(gzipSync(Buffer.alloc(LIMIT + 1)))).toBe('PAYLOAD_TOO_LARGE')
 })
 
-test('several members are one body, as RFC 1952 says', async () => {
+test('several members are one body, as RFC 1952 says, and so are several frames of zstd, as RFC 8878 says', async () => {
   const both = await unpacked('gzip', Buffer.concat([gzipSync('one'), gzipSync(''), gzipSync(' two')]))
+  const frames = await unpacked('zstd', Buffer.concat([zstdOf(3), zstdOf(200_000), zstdOf(1)]))
 
   expect(both.ok && both.bytes.toString()).toBe('one two')
+  expect(frames.ok && frames.bytes.length).toBe(200_004)
 })
 
 test('an empty member is an empty body', async () => {
@@ -146,6 +148,14 @@ describe.each([
       const all = await unpacked(coding, packed(bytes))
 
       expect(all.ok && all.bytes.equals(Buffer.alloc(bytes, ' '))).toBe(true)
+    }
+  })
+
+  test('is refused where it is cut off, at any byte', async () => {
+    const whole = packed(300_000)
+
+    for (let cut = 1; cut < whole.length; cut++) {
+      expect(await codeOf(whole.subarray(0, cut), coding)).toBe('MALFORMED_REQUEST')
     }
   })
 
