@@ -22,13 +22,15 @@ export interface ExchangeHooks {
   readonly clientAddressOf: ClientAddressOf
   /**
    * Reserves memory for a body that arrives in chunks or is decoded; false when all tenants together, or this one, hold
-   * too much already. `settled` releases it.
+   * too much already.
    *
    * @param tenantId null before authentication
    */
   hold(bytes: number, tenantId: string | null): boolean
-  /** @param tenantId whose reservation is released */
-  settled(heldBytes: number, tenantId: string | null): void
+  /** @param tenantId whose reservation it was */
+  release(bytes: number, tenantId: string | null): void
+  /** A request has been answered, or its client has gone. */
+  settled(): void
   /** After a refusal, and after an answer that took long. */
   notable(answer: NotableAnswer): void
   /** @param isAnswered whether a reply has begun, so that no other can be sent */
@@ -195,6 +197,14 @@ export class Exchange {
     return true
   }
 
+  /** Gives back what is needed no longer than the reply. */
+  release(bytes: number): void {
+    // With the reply, all is given back.
+    if (this.settled) return
+    this.heldBytes -= bytes
+    this.hooks.release(bytes, this.heldFor)
+  }
+
   /**
    * Reads the whole body of up to `bytesMax` bytes and passes it to `then` once. A longer one is refused and the
    * connection closed. Lent bytes are valid only within `then`.
@@ -244,6 +254,7 @@ export class Exchange {
         const before = body
         body = Buffer.allocUnsafeSlow(grown)
         before.copy(body, 0, 0, size)
+        this.release(before.length)
       }
       // uWebSockets.js reuses the chunk's memory after this call.
       body.set(new Uint8Array(chunk), size)
@@ -408,7 +419,8 @@ export class Exchange {
     this.counts.answered(status, ms)
     const { span } = this
     if (span !== undefined) endRequest(span, this.route, status, this.begunMs, this.begunMs + ms)
-    this.hooks.settled(this.heldBytes, this.heldFor)
+    this.hooks.release(this.heldBytes, this.heldFor)
+    this.hooks.settled()
     // A service that is not ready is asked often, and says so itself.
     if ((status < 400 && ms < SLOW_MS) || this.counts === PROBES) return
     const { route, errorCode: error_code, traceId: trace_id } = this

@@ -183,8 +183,11 @@ class OpenRequests implements ExchangeHooks {
     return this.memory.hold(bytes, tenantId)
   }
 
-  settled(heldBytes: number, tenantId: string | null): void {
-    this.memory.release(heldBytes, tenantId)
+  release(bytes: number, tenantId: string | null): void {
+    this.memory.release(bytes, tenantId)
+  }
+
+  settled(): void {
     if (--this.count === 0) this.whenNone?.()
   }
 

@@ -1,11 +1,12 @@
 import { type Exchange, TOO_MANY_BODIES } from '../../http/exchange.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import type { Unpacker } from '../bodies/content-coding.js'
+import { GrowingBytes } from '../bodies/growing-bytes.js'
 
 export type Unpacked = { readonly ok: true; readonly bytes: Buffer } | { readonly ok: false; readonly problem: Problem }
 
 /** Whose body it is. */
-export type UnpackingFor = Pick<Exchange, 'hold' | 'isSettled'>
+export type UnpackingFor = Pick<Exchange, 'hold' | 'release' | 'isSettled'>
 
 /**
  * Unpacks a body, off the event loop where Node can. Stops at the limit: a bomb costs no more than a body that is
@@ -20,24 +21,27 @@ export function unpack(bytes: Buffer, unpacker: Unpacker, bytesMax: number, requ
   return new Promise((resolve) => {
     if (!request.hold(unpacker.bytes)) return resolve({ ok: false, problem: TOO_MANY_BODIES })
     const unpacking = unpacker.create()
-    const parts: Buffer[] = []
-    let size = 0
-    const refuse = (what: Problem): void => {
+    const unpacked = new GrowingBytes()
+    let isEnded = false
+    const end = (result: Unpacked): void => {
+      if (isEnded) return
+      isEnded = true
       unpacking.destroy()
-      resolve({ ok: false, problem: what })
+      request.release(unpacker.bytes)
+      resolve(result)
     }
+    const refuse = (what: Problem): void => end({ ok: false, problem: what })
     unpacking.on('data', (chunk: Buffer) => {
-      size += chunk.length
-      if (size > bytesMax || request.isSettled) return refuse(tooLong(bytesMax))
+      if (unpacked.length + chunk.length > bytesMax || request.isSettled) return refuse(tooLong(bytesMax))
       if (!request.hold(chunk.length)) return refuse(TOO_MANY_BODIES)
-      parts.push(chunk)
+      unpacked.add(chunk)
     })
     unpacking.on('error', () => refuse(BROKEN))
     unpacking.on('end', () => {
       // zlib ignores what comes behind its stream: the sender would believe it taken.
       const { bytesWritten = bytes.length } = unpacking as { bytesWritten?: number }
       if (bytesWritten !== bytes.length) return refuse(BROKEN)
-      resolve({ ok: true, bytes: Buffer.concat(parts, size) })
+      end({ ok: true, bytes: unpacked.written })
     })
     unpacking.end(bytes)
   })

@@ -10,6 +10,7 @@ import type { Pace } from './paced-bytes.js'
 export interface BodyHolder {
   /** @returns false where there is no memory for so many bytes */
   hold(bytes: number): boolean
+  release(bytes: number): void
   readonly pace: Pace
 }
 
@@ -41,7 +42,8 @@ export function readIntakeBody(
   if (request.destroyed) return Promise.resolve(undefined)
   const unpacker = unpackerOf(request.headers['content-encoding'] ?? '')
   if (unpacker === undefined) return Promise.resolve(OTHER_CODING)
-  if (unpacker !== 'plain' && !holder.hold(unpacker.bytes)) return Promise.resolve(TOO_MANY_BODIES)
+  const unpackingBytes = unpacker === 'plain' ? 0 : unpacker.bytes
+  if (unpackingBytes > 0 && !holder.hold(unpackingBytes)) return Promise.resolve(TOO_MANY_BODIES)
   const unpacking = unpacker === 'plain' ? undefined : unpacker.create()
   const source: Readable = unpacking ?? request
   const body = new CopiedBody(holder, copy)
@@ -61,6 +63,7 @@ export function readIntakeBody(
       hasCome = false
     }, SILENT_MS_MAX)
     const end = (result: Buffer | Problem | undefined): void => {
+      if (isDecided) return
       isDecided = true
       clearInterval(looking)
       request.off('data', onSent)
@@ -68,6 +71,7 @@ export function readIntakeBody(
       if (unpacking !== undefined) {
         request.unpipe(unpacking)
         unpacking.destroy()
+        holder.release(unpackingBytes)
       }
       resolve(result)
     }

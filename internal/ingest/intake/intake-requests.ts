@@ -126,7 +126,7 @@ export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps)
       deps.log.error({ err: cause, trace_id: request.traceId, path: route?.path }, 'intake request failed unexpectedly')
       request.refuse(problem('INTERNAL_ERROR', ''))
     } finally {
-      request.release()
+      request.releaseAll()
     }
   }
 }
@@ -277,10 +277,14 @@ class IntakeExchange implements BodyHolder {
     return true
   }
 
-  release(): void {
-    const { memory, requests } = this.deps.room
-    memory.release(this.heldBytes, this.tenantId, this.principal)
-    this.heldBytes = 0
+  release(bytes: number): void {
+    this.deps.room.memory.release(bytes, this.tenantId, this.principal)
+    this.heldBytes -= bytes
+  }
+
+  releaseAll(): void {
+    const { requests } = this.deps.room
+    this.release(this.heldBytes)
     if (this.hasPlace) requests.release(1, this.tenantId, this.principal)
     this.hasPlace = false
     this.buffers.giveBack()

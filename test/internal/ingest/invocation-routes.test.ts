@@ -56,6 +56,19 @@ test.each([
   expect([verdictOf(taken), verdictOf(other), verdictOf(again)]).toEqual([[202, false], CONFLICT, [202, true]])
 })
 
+test('what unpacks a body takes no memory once it is unpacked: many that wait for the log leave room for a long one', async () => {
+  await start({ isLogHeld: true })
+  const waiting = Array.from({ length: 20 }, () => gateway.post(zstdOf(event()), randomUUID(), zstd))
+  await Promise.race([...waiting, gateway.untilInFlight(20)])
+
+  const long = gateway.post(`[${event()}${' '.repeat(8 * 1024 * 1024)}]`, randomUUID())
+  await Promise.race([long, gateway.untilInFlight(21)])
+  gateway.release()
+
+  expect((await long).status).toBe(202)
+  expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array(20).fill(202))
+})
+
 test('a coding that nobody takes is answered with those that are', async () => {
   await start()
 

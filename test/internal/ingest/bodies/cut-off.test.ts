@@ -50,7 +50,7 @@ const cutOff = fc
 /** Whole and broken records, as the bulk route counts them. */
 async function inBulk(body: Buffer, contentType: string, contentEncoding: string): Promise<readonly [number, number]> {
   const sent = { headers: { contentType, contentEncoding }, bytes: body, shippedRows: () => (value: unknown) => value }
-  const opened = await openBulkBody(sent, { hold: () => true, isSettled: false })
+  const opened = await openBulkBody(sent, { hold: () => true, release: () => undefined, isSettled: false })
   if (opened.kind !== 'bulk') return [0, 1]
   let whole = 0
   for (const item of opened.items) if (typeof item.value() === 'object') whole++

@@ -8,7 +8,10 @@ const JSON_BODY = { contentType: 'application/json', contentEncoding: '' }
 const NDJSON_BODY = { contentType: 'application/x-ndjson', contentEncoding: '' }
 
 const open = (headers: typeof JSON_BODY, bytes: Buffer): Promise<BulkBody> =>
-  openBulkBody({ headers, bytes, shippedRows: () => (value) => value }, { hold: () => true, isSettled: false })
+  openBulkBody(
+    { headers, bytes, shippedRows: () => (value) => value },
+    { hold: () => true, release: () => undefined, isSettled: false },
+  )
 const openText = (headers: typeof JSON_BODY, text: string): Promise<BulkBody> => open(headers, Buffer.from(text))
 
 /** Values, and the error code where there is none. */

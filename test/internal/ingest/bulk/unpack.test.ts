@@ -5,7 +5,7 @@ import { type Unpacker, unpackerOf } from '../../../../internal/ingest/bodies/co
 import { type UnpackingFor, unpack } from '../../../../internal/ingest/bulk/unpack.js'
 
 const LIMIT = 1024 * 1024
-const ALONE = { hold: () => true, isSettled: false }
+const ALONE = { hold: () => true, release: () => undefined, isSettled: false }
 
 const unpacked = (coding: string, bytes: Buffer, request: UnpackingFor = ALONE) =>
   unpack(bytes, unpackerOf(coding) as Unpacker, LIMIT, request)
@@ -107,7 +107,7 @@ describe('the memory of a body', () => {
   test('is held for what unpacks it, and as it comes; without room nothing more is unpacked', async () => {
     const held: number[] = []
     const request = (roomBytes: number) => ({
-      isSettled: false,
+      ...ALONE,
       hold: (bytes: number) => held.push(bytes) > 0 && held.reduce((sum, each) => sum + each, 0) <= roomBytes,
     })
 
@@ -122,8 +122,23 @@ describe('the memory of a body', () => {
     expect(held.length).toBeLessThan(1 + chunks.length)
   })
 
+  test.each([
+    ['whole', gzipSync(noise(300_000)), 300_000],
+    ['broken', Buffer.alloc(100), 0],
+  ])('is that of the unpacked bytes once it is unpacked: %s', async (_, packed, bytes) => {
+    let held = 0
+    const hold = (more: number): boolean => {
+      held += more
+      return true
+    }
+
+    await unpacked('gzip', packed, { isSettled: false, hold, release: (fewer) => void hold(-fewer) })
+
+    expect(held).toBe(bytes)
+  })
+
   test('is not filled further once its sender has disconnected', async () => {
-    expect(await codeOf(gzipSync(noise(LIMIT)), 'gzip', { hold: () => true, isSettled: true })).not.toBe('ok')
+    expect(await codeOf(gzipSync(noise(LIMIT)), 'gzip', { ...ALONE, isSettled: true })).not.toBe('ok')
   })
 })
 
@@ -166,6 +181,6 @@ describe.each([
     expect(await codeOf(Buffer.from('nothing that is packed'), coding)).toBe('MALFORMED_REQUEST')
     expect(await codeOf(whole.subarray(0, whole.length - 3), coding)).toBe('MALFORMED_REQUEST')
     expect(await codeOf(Buffer.concat([whole, Buffer.from('more')]), coding)).toBe('MALFORMED_REQUEST')
-    expect(await codeOf(whole, coding, { hold: () => false, isSettled: false })).toBe('RATE_LIMITED')
+    expect(await codeOf(whole, coding, { ...ALONE, hold: () => false })).toBe('RATE_LIMITED')
   })
 })
