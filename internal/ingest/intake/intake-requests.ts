@@ -90,6 +90,7 @@ export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps)
   const routeAt = new Map(routes.map((route) => [route.path, route]))
 
   return async (message, response) => {
+    const begunMs = deps.admission.clock()
     const { remoteAddress = '', remotePort = 0 } = message.socket
     const pace = deps.room.pace.of(networkOf(plainAddress(remoteAddress)), remotePort)
     // Node hands over thousands of requests in one turn of the event loop. Where one has its turn it is read at once, so
@@ -98,7 +99,7 @@ export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps)
     const path = routePath(message.url ?? '')
     const route = routeAt.get(path)
     const address = addressOfMessage(message, deps.clientAddressOf)
-    const request = new IntakeExchange(message, response, path, route, deps, {
+    const request = new IntakeExchange(message, response, path, route, deps, begunMs, {
       buffers,
       accessLog,
       counts,
@@ -232,6 +233,7 @@ class IntakeExchange implements BodyHolder {
     path: string,
     route: IntakeRoute | undefined,
     deps: IntakeDeps,
+    begunMs: number,
     { buffers, accessLog, counts, pace }: SharedByRequests,
   ) {
     this.message = message
@@ -242,7 +244,7 @@ class IntakeExchange implements BodyHolder {
     this.accessLog = accessLog
     this.counts = counts
     this.pace = pace
-    this.begunMs = deps.admission.clock()
+    this.begunMs = begunMs
     this.buffers = new TakenBuffers(buffers)
     this.traceId = traceIdOf(this.header('traceparent'))
   }

@@ -4,10 +4,12 @@ import { request as openRequest } from 'node:http'
 import { connect } from 'node:net'
 import { deflateSync, gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { AccessLog } from '../../../../internal/http/access-log.js'
 import { Shares } from '../../../../internal/http/shares.js'
 import { intakeRoom } from '../../../../internal/ingest/intake/intake-requests.js'
 import type { IntakeRoute } from '../../../../internal/ingest/intake/intake-route.js'
 import { startIntake } from '../../../../internal/ingest/intake/listener.js'
+import { PacedBytes } from '../../../../internal/ingest/intake/paced-bytes.js'
 import { UNNAMED_SENDER } from '../../../../internal/ingest/received/sender.js'
 import { Tally } from '../../../../internal/ingest/received/tally.js'
 import { decodeGroup } from '../../../../internal/invocations/invocation-group.js'
@@ -53,6 +55,21 @@ async function raw(gateway: IntakeGateway, ...parts: readonly (string | Buffer)[
   })
   return text
 }
+
+test('the time of a request begins before it waits for its turn', async () => {
+  let nowMs = Date.now()
+  const gateway = await start({ clock: () => nowMs })
+  const noted = vi.spyOn(AccessLog.prototype, 'note')
+  const paced = vi.spyOn(PacedBytes.prototype, 'of').mockReturnValue((_, go) => {
+    nowMs += 3_000
+    go()
+  })
+
+  await postIntake(gateway, '/intake/litellm', batch(1))
+  paced.mockRestore()
+
+  expect(noted).toHaveBeenCalledWith(expect.objectContaining({ status: 200, duration_ms: 3_000 }))
+})
 
 describe('a batch', () => {
   test('is admitted once, however often it is sent', async () => {
