@@ -59,7 +59,8 @@ export function readIntakeBody(
     /** Of a piece that waits for its turn: what happens after it. */
     let next: (() => void) | undefined
     const looking = setInterval(() => {
-      if (!hasCome) request.destroy()
+      // While a piece waits, its source is paused: nothing can come.
+      if (!hasCome && next === undefined) request.destroy()
       hasCome = false
     }, SILENT_MS_MAX)
     const end = (result: Buffer | Problem | undefined): void => {

@@ -136,3 +136,28 @@ test('pieces of a body but the first wait for their turns, and its end for the l
   }
   expect(String(await body)).toBe('onetwosix')
 })
+
+test('a body that waits for its turn is not silent, however long that takes', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const request = Object.assign(new PassThrough(), { headers: {} })
+  const waiting: (() => void)[] = []
+  const pace = (_: number, go: () => void) => waiting.push(go)
+  const body = readIntakeBody(
+    request as unknown as IncomingMessage,
+    { ...HOLDER, pace },
+    new WholeCopy(new GrowingBytes()),
+  )
+  for (const piece of ['one', 'two', 'six']) request.write(piece)
+  await new Promise(setImmediate)
+  vi.advanceTimersByTime(60_000)
+  expect(request.destroyed).toBe(false)
+
+  for (let i = 0; i < 2; i++) {
+    waiting.shift()?.()
+    await new Promise(setImmediate)
+  }
+  vi.advanceTimersByTime(20_000)
+
+  expect(await body).toBeUndefined()
+  expect(request.destroyed).toBe(true)
+})
