@@ -7,6 +7,8 @@ const CALLS_PER_TURN = 32
 interface Handle {
   readonly readStop: () => unknown
   readonly readStart: () => unknown
+  /** Bytes of a write that has not ended: a session writes past its socket, too. */
+  readonly writeQueueSize: number
 }
 
 /**
@@ -32,7 +34,10 @@ export class ReadTurns {
   }
 
   private readonly nextTurn = (): void => {
-    if (this.begun >= CALLS_PER_TURN) for (const handle of this.handles) handle.readStart()
+    const wasStopped = this.begun >= CALLS_PER_TURN
     this.begun = 0
+    if (!wasStopped) return
+    // Where a peer does not read, Node itself stops reading until its write has ended.
+    for (const handle of this.handles) if (handle.writeQueueSize === 0) handle.readStart()
   }
 }
