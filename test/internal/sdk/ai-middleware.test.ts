@@ -75,7 +75,12 @@ test('a stream that is being read is recorded at its end', async () => {
 
 test('a stream that is open at the end of the process is recorded with what is known, and a failed call is not', async () => {
   const kill = vi.spyOn(process, 'kill')
-  const killed = new Promise((resolve) => kill.mockImplementation(() => resolve(true) === undefined))
+  const killed = new Promise<void>((resolve) => {
+    kill.mockImplementation(() => {
+      resolve()
+      return true
+    })
+  })
   const { wrapGenerate, wrapStream } = attribution.middleware()
   const { stream } = await wrapStream({ doStream: streamOf(PARTS), params: {}, model })
   await expect(wrapGenerate({ doGenerate: () => Promise.reject(new Error('no')), model })).rejects.toThrow('no')
