@@ -22,7 +22,7 @@ export async function describeApi(baseUrl = 'http://127.0.0.1') {
   return describeRoutes(routes, addresses)
 }
 
-const PARTS: readonly (keyof Gateway)[] = ['onLost', 'records', 'broker', 'signal']
+const PARTS: readonly (keyof Gateway)[] = ['onLost', 'records', 'broker', 'signal', 'rules']
 
 /** Has the given members; every other one is a stand-in too. It is also a function, an empty list and an empty text. */
 const standIn = (given: object = {}): never =>
