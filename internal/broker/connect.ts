@@ -253,7 +253,7 @@ async function ensureStream(
     // Another process created it meanwhile. The broker checks the disk space before it checks whether the stream
     // exists.
     if ((await findStream(broker, name)) !== undefined) return
-    throw brokerErrorCode(cause) === NO_ROOM ? new Error(noRoomFor(stream, declared), { cause }) : cause
+    throw brokerErrorCode(cause) === NO_ROOM ? new ConfigError(noRoomFor(stream, declared)) : cause
   }
 }
 
@@ -264,8 +264,8 @@ export const placementOf = ({ placement }: Pick<StreamSettings, 'placement'>) =>
 function noRoomFor(config: Sized, all: readonly Sized[]): string {
   const bytes = all.reduce((sum, { max_bytes = 0 }) => sum + Math.max(0, max_bytes), 0)
   return `nats-server cannot reserve ${config.max_bytes} bytes of disk for stream ${config.name} \
-(all streams need ${bytes}): free some disk space or set max_file_store; \
-by default it uses three quarters of the space that is free when it starts`
+(all streams need ${bytes}): it takes three quarters of the space that is free when it starts, unless max_file_store \
+says otherwise; free some disk space, or make the largest stream smaller (--invocations-bytes-max)`
 }
 type Sized = { readonly name: string; readonly max_bytes?: number }
 
