@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { invocationsSubject } from '../../../streams/invocations.js'
+import { GROUP_BYTES_MAX, invocationsSubject } from '../../../streams/invocations.js'
 import { entryBytesMax, type ParsedEvent, type TextRange } from '../../invocations/entry-bytes.js'
 import type { Admission } from '../../invocations/invocation-group.js'
 import { histogram, SECONDS_BUCKETS } from '../../telemetry/metrics.js'
@@ -7,6 +7,9 @@ import { SENDER_BYTES } from '../keys/admitted-keys.js'
 import { appendEntry, type Group, GroupBuffers, type OpenGroup, payloadOf, type Settler } from './commit-group.js'
 import type { Commit, LogWriter } from './log-writer.js'
 import { SharedKeys } from './shared-keys.js'
+
+/** The lane hands on whole messages, and the events of other tenants wait for what it hands on. */
+const LANE_GROUP_BYTES_MAX = 64 * 1024
 
 /** Limits on the events waiting for the log; beyond them the caller is refused at once. */
 const WAITING_EVENTS_MAX = 50_000
@@ -30,6 +33,8 @@ type OnStored = (partition: number, sequence: number) => void
 interface PartitionQueue {
   readonly partition: number
   readonly subject: string
+  /** Of a group of more than one event. */
+  readonly groupBytesMax: number
   /** Full groups, in order, then the one being filled. */
   waiting: OpenGroup[]
   isWriting: boolean
@@ -71,6 +76,7 @@ export class GroupCommit {
     this.queues = Array.from({ length: partitions + 1 }, (_, partition) => ({
       partition,
       subject: partition < partitions ? invocationsSubject('a', partition) : invocationsSubject('l', 0),
+      groupBytesMax: partition < partitions ? GROUP_BYTES_MAX : LANE_GROUP_BYTES_MAX,
       waiting: [],
       isWriting: false,
     }))
@@ -163,7 +169,7 @@ export class GroupCommit {
   /** The queue's last group if the bytes fit, else a new one. */
   private groupFor(queue: PartitionQueue, bytes: number): OpenGroup {
     const last = queue.waiting.at(-1)
-    if (last !== undefined && last.length + bytes <= last.buffer.length) return last
+    if (last !== undefined && last.length + bytes <= Math.min(last.buffer.length, queue.groupBytesMax)) return last
     const group = this.buffers.newGroup(bytes)
     this.waitingBytes++
     queue.waiting.push(group)

@@ -134,6 +134,31 @@ test('the number behind those of the partitions is the lane’s', async () => {
   expect(() => groups.add(4, admission, textOf('a'), undefined, nobody)).toThrow(RangeError)
 })
 
+test('messages of the lane are small, so that others wait for little of it', async () => {
+  const EVENTS = 400
+  const sizesOf = async (partition: number): Promise<number[]> => {
+    const { writer, writes } = heldLog()
+    const store = writer.store
+    const storing: LogWriter = {
+      ...writer,
+      store(...message) {
+        void store(...message)
+        return Promise.resolve({ kind: 'stored' })
+      },
+    }
+    const groups = new GroupCommit(storing, 1)
+    for (let i = 0; i < EVENTS; i++) groups.add(partition, admission, textOf('a'.repeat(200)), undefined, nobody)
+    await groups.idle()
+    expect(writes.flatMap(({ models }) => models)).toHaveLength(EVENTS)
+    return writes.map(({ payload }) => payload.length)
+  }
+
+  expect(await sizesOf(0)).toHaveLength(1)
+  const ofLane = await sizesOf(1)
+  expect(Math.max(...ofLane)).toBeLessThanOrEqual(64 * 1024)
+  expect(ofLane.length).toBeLessThan(8)
+})
+
 test('while a message is in flight the next group fills, and is sent after the acknowledgement', async () => {
   const { writer, writes, nextWrite } = heldLog()
   const groups = new GroupCommit(writer, 1)
