@@ -46,7 +46,7 @@ function connect(): void {
     held += text
     const end = answerEnd(held)
     if (end === undefined) return
-    if (!held.startsWith('HTTP/1.1 202 ')) fail(`an answer was not 202: ${held.slice(0, 400)}`)
+    if (!held.startsWith('HTTP/1.1 202 ')) fail(`an answer was not 202: ${held.slice(0, 1_000)}`)
     if (held.length > end) fail('a server answered more than it was asked')
     held = ''
     accepted++

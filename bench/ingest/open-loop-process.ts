@@ -61,7 +61,7 @@ function answered(connection: Connection, text: string): void {
   connection.held += text
   const end = answerEnd(connection.held)
   if (end === undefined) return
-  if (!connection.held.startsWith('HTTP/1.1 202 ')) fail(`an answer was not 202: ${connection.held.slice(0, 400)}`)
+  if (!connection.held.startsWith('HTTP/1.1 202 ')) fail(`an answer was not 202: ${connection.held.slice(0, 1_000)}`)
   if (connection.held.length > end) fail('a server answered more than it was asked')
   connection.held = ''
   latencies.record(micros(performance.now() - connection.dueAt))
