@@ -43,10 +43,13 @@ export class GroupBuffers {
     this.sender = sender
   }
 
-  /** @param bytes of the first entry, with its comma */
-  newGroup(bytes: number): OpenGroup {
-    const buffer =
-      bytes < GROUP_BYTES_MAX ? (this.spare.pop() ?? Buffer.allocUnsafeSlow(GROUP_BYTES_MAX)) : Buffer.alloc(bytes + 1)
+  /**
+   * @param bytes of the first entry, with its comma
+   * @param bytesMax of the group, if it has more entries
+   */
+  newGroup(bytes: number, bytesMax: number): OpenGroup {
+    const kept = bytes < bytesMax && bytesMax === GROUP_BYTES_MAX ? this.spare.pop() : undefined
+    const buffer = kept ?? Buffer.allocUnsafeSlow(Math.max(bytesMax, bytes + 1))
     buffer[0] = OPEN_ARRAY
     return { events: 0, length: 1, settlers: [], keys: new AdmittedKeys(this.sender), buffer }
   }

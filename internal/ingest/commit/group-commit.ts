@@ -169,8 +169,8 @@ export class GroupCommit {
   /** The queue's last group if the bytes fit, else a new one. */
   private groupFor(queue: PartitionQueue, bytes: number): OpenGroup {
     const last = queue.waiting.at(-1)
-    if (last !== undefined && last.length + bytes <= Math.min(last.buffer.length, queue.groupBytesMax)) return last
-    const group = this.buffers.newGroup(bytes)
+    if (last !== undefined && last.length + bytes <= last.buffer.length) return last
+    const group = this.buffers.newGroup(bytes, queue.groupBytesMax)
     this.waitingBytes++
     queue.waiting.push(group)
     return group
