@@ -1,4 +1,5 @@
 import type { ObjectStore } from '@nats-io/obj'
+import { whenOverdue } from './deadline.js'
 
 /** The result of reading an object. */
 export type ReadObject =
@@ -14,7 +15,7 @@ export type ReadObject =
 export async function readObject(store: ObjectStore, name: string, timeoutMs: number): Promise<ReadObject> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
+    timer = whenOverdue(timeoutMs, () => reject(new Error(`no answer within ${timeoutMs} ms`)))
   })
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   let isReading = false

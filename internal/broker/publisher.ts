@@ -1,4 +1,5 @@
 import { createInbox, errors, headers, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
+import { whenOverdue } from './deadline.js'
 import { NotStored } from './errors.js'
 
 /** The broker's reply to a publish: stored at a sequence, refused, or no reply in time. */
@@ -105,7 +106,7 @@ export function createPublisher(connection: NatsConnection): Publisher {
     publish: (subject, payload, messageId, timeoutMs, more) =>
       new Promise((resolve) => {
         const token = (counter++).toString(36)
-        const timer = setTimeout(() => settle(token, { kind: 'unavailable', reason: 'timeout' }), timeoutMs)
+        const timer = whenOverdue(timeoutMs, () => settle(token, { kind: 'unavailable', reason: 'timeout' }))
         waiters.set(token, { resolve, timer })
         const sent = more === undefined ? idHeader(messageId) : headersOf(messageId, more)
         try {

@@ -1,6 +1,7 @@
 import type { KV } from '@nats-io/kv'
 import { FENCE, writesRecords } from '../../streams/records.js'
 import type { Progress } from './checkpoint.js'
+import { whenOverdue, within } from './deadline.js'
 import { isLostRace, MirrorBehind } from './errors.js'
 import type { Fence } from './fence.js'
 import { mirrorBucket } from './mirror.js'
@@ -95,7 +96,7 @@ export async function followWatermark(
   }
   const renew = async (): Promise<number> => {
     try {
-      await within(setFence(), RENEWAL_MS_MAX)
+      await within(RENEWAL_MS_MAX, setFence(), fenceOverdue)
     } catch (cause) {
       if (mirror.get(FENCE) === undefined) throw cause
     }
@@ -131,7 +132,7 @@ export async function followWatermark(
         const check = (): void => {
           if ((mirror.get(checkpoint)?.done ?? 0) >= sequence) settle(true)
         }
-        const timer = setTimeout(() => settle(false), withinMs)
+        const timer = whenOverdue(withinMs, () => settle(false))
         waiting.add(check)
         check()
       })
@@ -139,9 +140,4 @@ export async function followWatermark(
   }
 }
 
-function within(work: Promise<void>, ms: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new MirrorBehind(`the fence was not set within ${ms} ms`)), ms)
-    work.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
-}
+const fenceOverdue = (): Error => new MirrorBehind(`the fence was not set within ${RENEWAL_MS_MAX} ms`)

@@ -17,10 +17,10 @@ import { createLogWriter, deliverOrphans, type LogWriter } from './commit/log-wr
 import { PartitionLag } from './commit/partition-lag.js'
 import { SpoolDelivery } from './commit/spool-delivery.js'
 import { followKeys } from './keys/follow-keys.js'
-import { InFlight } from './keys/in-flight.js'
 import { createKeyConfirmation, type FindKeys } from './keys/key-confirmation.js'
 import { conflictNotices } from './keys/key-conflicts.js'
 import { MissingKeys, type MissingKeysDeps } from './keys/missing-keys.js'
+import { openInFlight } from './keys/open-in-flight.js'
 import { KEY_WINDOW_MS, openKeys } from './keys/open-keys.js'
 import { OwnCalls } from './keys/own-calls.js'
 import { RecentEvents } from './keys/recent-events.js'
@@ -28,13 +28,6 @@ import { addSpooledKeys } from './keys/spooled-keys.js'
 import type { Spools } from './spool/open-spools.js'
 
 const WAITING_EVENTS = gauge('log_waiting_events', 'Events of this gateway that the log has not acknowledged yet.')
-
-/**
- * A request whose key has been in flight for this long is answered with a 503, so that no sender waits for more than
- * 3 s, whichever dependency is unavailable: looking the key up in the read model may have taken 0.5 s before.
- */
-const OVERDUE_MS = 2_000
-const OVERDUE_EVERY_MS = 100
 
 export interface DecisionsSettings {
   readonly broker: Pick<Broker, 'bucket' | 'manager'>
@@ -120,7 +113,7 @@ export async function openDecisions(
   const decided = new AbortController()
   const follow = { ...broker, keys, missing, sender: groups.sender, onConflict, log, signal: decided.signal }
   await untilAvailable('the keys of the last 24 hours', () => followKeys(follow), log)
-  const requests = openInFlight()
+  const requests = openInFlight<Answer>()
   return {
     deps: {
       keys,
@@ -147,31 +140,6 @@ export async function openDecisions(
       await writer.close()
     },
   }
-}
-
-/** The table of requests in flight, and its end. */
-function openInFlight(): { readonly inFlight: InFlight<Answer>; readonly close: () => void } {
-  // Read ten times per second while requests are in flight, not once per request.
-  let coarseMs = 0
-  let overdue: NodeJS.Timeout | undefined
-  const look = (): void => {
-    coarseMs = performance.now()
-    inFlight.notifyOverdue(OVERDUE_MS)
-    if (inFlight.keys === 0) stop()
-  }
-  const stop = (): void => {
-    clearInterval(overdue)
-    overdue = undefined
-  }
-  const clock = (): number => {
-    if (overdue === undefined) {
-      coarseMs = performance.now()
-      overdue = setInterval(look, OVERDUE_EVERY_MS)
-    }
-    return coarseMs
-  }
-  const inFlight = new InFlight<Answer>({ keysMax: 65_536, waitingMax: 2_000, clock })
-  return { inFlight, close: stop }
 }
 
 /** The groups of events for the log, and the lane for those of tenants that send more than is worked off. */

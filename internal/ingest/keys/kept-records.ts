@@ -1,4 +1,5 @@
 import type { KV } from '@nats-io/kv'
+import { within } from '../../broker/deadline.js'
 import { isLostRace } from '../../broker/errors.js'
 import type { Logger } from '../../telemetry/log.js'
 import { HeldRecords } from './held-records.js'
@@ -132,9 +133,5 @@ const isDone = (work: Promise<unknown>): Promise<boolean> =>
     () => false,
   )
 
-function soon<T>(work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('the broker did not answer in time')), PATIENCE_MS)
-    work.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
-}
+const soon = <T>(work: Promise<T>): Promise<T> =>
+  within(PATIENCE_MS, work, () => new Error('the broker did not answer in time'))

@@ -1,3 +1,4 @@
+import { within } from '../../broker/deadline.js'
 import type { KeyHash } from '../../ids/key-hash.js'
 import { bytesOf, wordsOf } from '../../ids/key-hash.js'
 import type { Fingerprint } from '../../repeats/key-table.js'
@@ -52,7 +53,11 @@ export function createKeyConfirmation(
     isAsking = true
     while (waiting.length > 0) {
       const batch = waiting.splice(0, BATCH_MAX)
-      const found = await within(answerWithinMs, find(batch.map(({ hash }) => hash))).catch(() => {
+      const found = await within(
+        answerWithinMs,
+        find(batch.map(({ hash }) => hash)),
+        () => new Error('no answer in time'),
+      ).catch(() => {
         restsUntilMs = clock() + REST_MS
         UNCONFIRMED.inc(batch.length)
         return new Map<string, never>()
@@ -85,14 +90,6 @@ export function createKeyConfirmation(
       }
     },
   }
-}
-
-/** @throws Error when the work takes longer, or the error of the work itself */
-function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('no answer in time')), ms)
-    work.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
 }
 
 export type KeyConfirmation = ReturnType<typeof createKeyConfirmation>
