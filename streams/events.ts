@@ -18,6 +18,7 @@ export const EVENTS = {
   // Ns; a later repeat is a second message with the same id, by which receivers deduplicate
   duplicate_window: 120_000_000_000,
   allow_direct: true,
+  allow_atomic: true, // the events of a batch of records cost one sync instead of one each
 } satisfies Partial<StreamConfig>
 
 /** All tenants' events, for readers of the whole stream. */

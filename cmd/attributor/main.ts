@@ -11,7 +11,7 @@ import { openOwnedLogs } from '../../internal/broker/owned-logs.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { followWatermark } from '../../internal/broker/watermark.js'
 import { openEventLog } from '../../internal/event-log/event-log-actor.js'
-import { eventPublisher } from '../../internal/events/publish-event.js'
+import { eventPublisher, eventsPublisher } from '../../internal/events/publish-event.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { openObservations } from '../../internal/ingest/observations/observation-actor.js'
 import { runMain, untilAvailable } from '../../internal/process/main.js'
@@ -31,7 +31,8 @@ runMain('attributor', async () => {
   const prepared = untilAvailable('the store', () => prepareSchema(store, storeConnection, config), log)
   await reportWhileWaiting('the store', storeConnection.url, prepared)
   const checkpoints = await broker.bucket(CHECKPOINTS)
-  const { publish } = createPublisher(broker.connection)
+  const publisher = createPublisher(broker.connection)
+  const { publish } = publisher
   const subscriptions = await watchSubscriptions(broker, onLost)
   const watermark = await followWatermark(checkpoints, onLost, role.clock)
   const staleMs = config.indexStaleSeconds * 1000
@@ -43,6 +44,7 @@ runMain('attributor', async () => {
   logs.run(await openObservations({ ...role, publish, bytesMax: role.layout.observationsBytesMax }))
   logs.run(await openAuditLog({ ...role, publish, key: await role.signingKey('audit') }))
   logs.read(await openEventLog(broker, store, log))
+  const idsOf = tenantIdsCache(await role.signingKey('ids'))
   const attributor = await openAttributor(
     {
       ...role,
@@ -53,7 +55,8 @@ runMain('attributor', async () => {
       membership,
       watermark,
       publish,
-      publishEvent: eventPublisher(publish, tenantIdsCache(await role.signingKey('ids'))),
+      publishEvent: eventPublisher(publish, idsOf),
+      publishEvents: eventsPublisher(publisher, idsOf),
       identityKeyOf: identityKeysCache(await role.signingKey('identities')),
       subscribesToRecords: (tenantId) => subscriptions(tenantId, 'attribution.materialized'),
       subscribesToMerges: (tenantId) => subscriptions(tenantId, 'attribution.merged'),

@@ -12,6 +12,7 @@ import {
   withinStreamCapacity,
 } from '../broker/stream-capacity.js'
 import type { Watermark } from '../broker/watermark.js'
+import type { PublishEvents } from '../events/publish-event.js'
 import { untilAvailable } from '../process/main.js'
 import { countRecords } from '../records/record-metrics.js'
 import { insertsOfLog } from '../store/log-sink.js'
@@ -41,6 +42,7 @@ export interface AttributorDeps extends Omit<StagesDeps, 'logId' | 'logDeps' | '
   readonly logs: OwnedLogs
   readonly watermark: Watermark
   readonly publish: Publisher['publish']
+  readonly publishEvents: PublishEvents
   readonly subscribesToRecords: (tenantId: string) => boolean
   readonly subscribesToMerges: ChangesActorDeps['subscribesToMerges']
   readonly audit: ChangesActorDeps['audit']

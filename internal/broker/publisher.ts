@@ -12,6 +12,15 @@ export type PublishResult =
 export const STREAM_FULL = 10_077
 /** JetStream's error 10054: the message exceeds the limit of the stream or the broker; a retry cannot succeed. */
 export const MESSAGE_TOO_LARGE = 10_054
+/** JetStream's error 10201: a message id of an atomic batch is known, so that nothing of the batch was stored. */
+const HOLDS_DUPLICATE = 10_201
+
+export interface Message {
+  readonly subject: string
+  readonly payload: Uint8Array
+  /** A repeat with the same id within the stream's duplicate window is stored once. */
+  readonly messageId: string
+}
 
 export interface Publisher {
   /**
@@ -27,6 +36,14 @@ export interface Publisher {
     timeoutMs: number,
     more?: PublishOptions,
   ): Promise<PublishResult>
+}
+
+export interface GroupPublisher extends Publisher {
+  /**
+   * Publishes messages to a stream with `allow_atomic`, which stores all of them in order, or none (ADR-50), and waits
+   * for the acknowledgement of the last one.
+   */
+  publishTogether(messages: readonly Message[], timeoutMs: number): Promise<PublishResult>
 }
 
 export interface PublishOptions {
@@ -66,11 +83,41 @@ export async function storedOrThrow(
   more?: PublishOptions,
 ): Promise<number> {
   const result = await publish(subject, payload, messageId, TIMEOUT_MS, more)
-  if (result.kind !== 'stored') {
-    const why = result.kind === 'refused' ? result.description : result.reason
-    throw new NotStored(`a message on ${subject} was not stored: ${result.kind}, ${why}`)
-  }
+  if (result.kind !== 'stored') throw notStored(subject, result)
   return result.sequence
+}
+
+/** Maximum messages stored together; the broker takes up to 1,000. */
+const TOGETHER_MAX = 500
+/** Fewer are published one by one: an atomic batch is staged in a file, which takes the broker six more syncs. */
+const TOGETHER_MIN = 8
+
+/**
+ * Publishes a message per item to a stream with `allow_atomic`, and throws unless the broker has stored all of them, in
+ * order. A broker that syncs each write stores them at ten times the rate of single ones (12,000/s against 1,000/s).
+ *
+ * @throws NotStored
+ */
+export async function publishAllOrThrow<T>(
+  { publish, publishTogether }: GroupPublisher,
+  items: readonly T[],
+  messageOf: (item: T) => Message,
+): Promise<void> {
+  for (let from = 0; from < items.length; from += TOGETHER_MAX) {
+    const some = items.slice(from, from + TOGETHER_MAX).map(messageOf)
+    const result = some.length < TOGETHER_MIN ? undefined : await publishTogether(some, TIMEOUT_MS)
+    if (result?.kind === 'stored') continue
+    if (result?.kind === 'unavailable' || (result?.kind === 'refused' && result.errorCode !== HOLDS_DUPLICATE)) {
+      throw notStored(some[0]?.subject ?? '', result)
+    }
+    // Some were stored before a crash. One after the other, so that none overtakes another when the broker fails.
+    for (const { subject, payload, messageId } of some) await publishOrThrow(publish, subject, payload, messageId)
+  }
+}
+
+const notStored = (subject: string, result: Exclude<PublishResult, { readonly kind: 'stored' }>): NotStored => {
+  const why = result.kind === 'refused' ? result.description : result.reason
+  return new NotStored(`a message on ${subject} was not stored: ${result.kind}, ${why}`)
 }
 
 interface Waiter {
@@ -82,7 +129,7 @@ interface Waiter {
  * Publishes with one reply inbox and a map of waiters, which is four times as fast as the client's request per publish
  * (measured: 88,000 to 126,000 messages/s against 20,000).
  */
-export function createPublisher(connection: NatsConnection): Publisher {
+export function createPublisher(connection: NatsConnection): GroupPublisher {
   const inbox = createInbox()
   const waiters = new Map<string, Waiter>()
   let counter = 0
@@ -102,30 +149,52 @@ export function createPublisher(connection: NatsConnection): Publisher {
     },
   })
 
+  const acknowledged = (timeoutMs: number, send: (reply: string) => void): Promise<PublishResult> =>
+    new Promise((resolve) => {
+      const token = (counter++).toString(36)
+      const timer = whenOverdue(timeoutMs, () => settle(token, { kind: 'unavailable', reason: 'timeout' }))
+      waiters.set(token, { resolve, timer })
+      try {
+        send(`${inbox}.${token}`)
+      } catch (cause) {
+        // The client knows the broker's max_payload and does not send a larger message.
+        if (cause instanceof errors.InvalidArgumentError) {
+          settle(token, { kind: 'refused', errorCode: MESSAGE_TOO_LARGE, description: cause.message })
+        } else settle(token, { kind: 'unavailable', reason: 'disconnected' })
+      }
+    })
+
   return {
     publish: (subject, payload, messageId, timeoutMs, more) =>
-      new Promise((resolve) => {
-        const token = (counter++).toString(36)
-        const timer = whenOverdue(timeoutMs, () => settle(token, { kind: 'unavailable', reason: 'timeout' }))
-        waiters.set(token, { resolve, timer })
+      acknowledged(timeoutMs, (reply) => {
         const sent = more === undefined ? idHeader(messageId) : headersOf(messageId, more)
-        try {
-          connection.publish(subject, payload, { reply: `${inbox}.${token}`, ...(sent && { headers: sent }) })
-        } catch (cause) {
-          // The client knows the broker's max_payload and does not send a larger message.
-          if (cause instanceof errors.InvalidArgumentError) {
-            settle(token, { kind: 'refused', errorCode: MESSAGE_TOO_LARGE, description: cause.message })
-          } else settle(token, { kind: 'unavailable', reason: 'disconnected' })
+        connection.publish(subject, payload, { reply, ...(sent && { headers: sent }) })
+      }),
+    publishTogether: (messages, timeoutMs) =>
+      acknowledged(timeoutMs, (reply) => {
+        for (const [index, { subject, payload, messageId }] of messages.entries()) {
+          const isLast = index === messages.length - 1
+          // The broker refuses the last one if another was refused, whose reason nobody waits for.
+          const commit = isLast ? 'Nats-Batch-Commit: 1\r\n' : ''
+          const batch = `Nats-Batch-Id: ${reply}\r\nNats-Batch-Sequence: ${index + 1}\r\n${commit}`
+          connection.publish(subject, payload, {
+            headers: rawHeaders(idLine(messageId) + batch),
+            ...(isLast && { reply }),
+          })
         }
       }),
   }
 }
 
+const idLine = (messageId: string): string => `Nats-Msg-Id: ${messageId}\r\n`
+
 /** What the client sends for one field, at a sixth of its time (3 us): each group of events has it. */
 const idHeader = (messageId: string): MsgHdrs | undefined =>
-  messageId === ''
-    ? undefined
-    : ({ encode: () => Buffer.from(`NATS/1.0\r\nNats-Msg-Id: ${messageId}\r\n\r\n`) } as unknown as MsgHdrs)
+  messageId === '' ? undefined : rawHeaders(idLine(messageId))
+
+/** @param lines each with its line break */
+const rawHeaders = (lines: string): MsgHdrs =>
+  ({ encode: () => Buffer.from(`NATS/1.0\r\n${lines}\r\n`) }) as unknown as MsgHdrs
 
 function headersOf(messageId: string, more: PublishOptions): MsgHdrs {
   const made = headers()

@@ -1,5 +1,11 @@
 import { eventsSubject } from '../../streams/events.js'
-import { type Publisher, publishOrThrow } from '../broker/publisher.js'
+import {
+  type GroupPublisher,
+  type Message,
+  type Publisher,
+  publishAllOrThrow,
+  publishOrThrow,
+} from '../broker/publisher.js'
 import type { TenantIds } from '../ids/ids.js'
 import { eventId, type NewEvent, storedText } from './event.js'
 import type { EventType } from './event-contract.js'
@@ -15,6 +21,20 @@ export type PublishEvent = <T extends EventType>(event: NewEvent<T>) => Promise<
 export const eventPublisher =
   (publish: Publisher['publish'], idsOf: (tenantId: string) => TenantIds): PublishEvent =>
   (event) => {
-    const id = eventId(idsOf(event.tenantId), event.type, event.cause)
-    return publishOrThrow(publish, eventsSubject(event.tenantId, event.type), Buffer.from(storedText(id, event)), id)
+    const { subject, payload, messageId } = messageOf(event, idsOf)
+    return publishOrThrow(publish, subject, payload, messageId)
   }
+
+/** Publishes many events in order, like `PublishEvent`. */
+export type PublishEvents = (events: readonly NewEvent[]) => Promise<void>
+
+export const eventsPublisher =
+  (publisher: GroupPublisher, idsOf: (tenantId: string) => TenantIds): PublishEvents =>
+  (events) =>
+    publishAllOrThrow(publisher, events, (event) => messageOf(event, idsOf))
+
+function messageOf(event: NewEvent, idsOf: (tenantId: string) => TenantIds): Message {
+  const messageId = eventId(idsOf(event.tenantId), event.type, event.cause)
+  const payload = Buffer.from(storedText(messageId, event))
+  return { subject: eventsSubject(event.tenantId, event.type), payload, messageId }
+}

@@ -5,14 +5,13 @@ import { type Broker, connectBroker, ensureStreams, type StreamSettings } from '
 import { readFence } from '../../internal/broker/fence.js'
 import { type LogRange, readLog } from '../../internal/broker/log.js'
 import { type PlannedLog, type PlannedLogDeps, runPlannedLog } from '../../internal/broker/planned-log.js'
-import { createPublisher, type Publisher } from '../../internal/broker/publisher.js'
+import { createPublisher, type GroupPublisher } from '../../internal/broker/publisher.js'
 import { createLog } from '../../internal/telemetry/log.js'
 import { CHECKPOINTS } from '../../streams/buckets.js'
 import { launchBroker, type RunningBroker } from './broker.js'
 import { atEnd } from './run/at-end.js'
 
-export interface LogBroker extends Broker, Pick<RunningBroker, 'restart'> {
-  readonly publish: Publisher['publish']
+export interface LogBroker extends Broker, GroupPublisher, Pick<RunningBroker, 'restart'> {
   readonly deps: PlannedLogDeps
   /** Resolves once the checkpoint covers everything that the subject holds now and has no plan. */
   untilDone(key: string, stream: string, subject: string): Promise<void>
@@ -34,7 +33,7 @@ export async function launchLogBroker(settings: Partial<StreamSettings> = {}): P
   return {
     ...broker,
     restart,
-    publish: createPublisher(broker.connection).publish,
+    ...createPublisher(broker.connection),
     deps: {
       checkpoints,
       readLog: (range: LogRange) => readLog(broker.manager, range),

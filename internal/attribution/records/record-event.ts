@@ -1,5 +1,5 @@
 import type { NewEvent } from '../../events/event.js'
-import type { PublishEvent } from '../../events/publish-event.js'
+import type { PublishEvents } from '../../events/publish-event.js'
 import { formatId, idHex } from '../../ids/ids.js'
 import type { CostBasis, CostBound, FootprintBasis } from '../../records/bases.js'
 import type { ConfidenceBand, DegradationState, StageOrigin } from '../../records/interpretation.js'
@@ -68,30 +68,22 @@ export const mergedEvent = (
 export interface AnnounceDeps {
   /** Whether the tenant has a subscriber to new attributions. Only then are events published: there is one per call. */
   readonly subscribesToRecords: (tenantId: string) => boolean
-  readonly publishEvent: PublishEvent
+  readonly publishEvents: PublishEvents
 }
 
 /** Publishes events for stored versions of records. Safe to repeat: the same version is the same event. */
 export type Announce = (rows: readonly AttributionRow[]) => Promise<void>
 
-/** Published events that may await their acknowledgement at the same time. */
-const IN_FLIGHT_MAX = 500
-
 export const announcer =
-  ({ subscribesToRecords, publishEvent }: AnnounceDeps): Announce =>
-  async (rows) => {
+  ({ subscribesToRecords, publishEvents }: AnnounceDeps): Announce =>
+  (rows) => {
     const subscribed = new Map<string, boolean>()
     const announced = rows.filter(({ tenantId }) => {
       const known = subscribed.get(tenantId) ?? subscribesToRecords(tenantId)
       subscribed.set(tenantId, known)
       return known
     })
-    for (let from = 0; from < announced.length; from += IN_FLIGHT_MAX) {
-      const portion = announced.slice(from, from + IN_FLIGHT_MAX)
-      await Promise.all(
-        portion.map((row) => publishEvent(attributionEvent('attribution.materialized', row, nameOf(row)))),
-      )
-    }
+    return publishEvents(announced.map((row) => attributionEvent('attribution.materialized', row, nameOf(row))))
   }
 
 const nameOf = ({ id, validFromMs }: AttributionRow): string => `${idHex(id)}.${validFromMs}`

@@ -13,7 +13,7 @@ import { auditOnce } from '../../../../internal/audit/audit-sink.js'
 import type { RepeatedEntry } from '../../../../internal/audit/chain.js'
 import { readLog } from '../../../../internal/broker/log.js'
 import { runPlannedLog } from '../../../../internal/broker/planned-log.js'
-import { eventPublisher } from '../../../../internal/events/publish-event.js'
+import { eventPublisher, eventsPublisher } from '../../../../internal/events/publish-event.js'
 import { formatId, tenantIdsCache } from '../../../../internal/ids/ids.js'
 import { landedRows, versionsBefore } from '../../../../internal/store/queries/records/versions.js'
 import { insertRows } from '../../../../internal/store/sink.js'
@@ -100,6 +100,7 @@ const send = (row: AttributionRow, decision: Decision, changeId = `chg_${++chang
 const OVERRIDE: Decision = { kind: 'override', service: 'support', owner: 'team-support', reason: 'so it is' }
 const REPEATED = { id: 'chg_once', tenantId: 'tnt_one', actor: 'key_one', decision: OVERRIDE }
 
+const idsOf = tenantIdsCache(new Uint8Array(32))
 let announced: AttributionRow[] = []
 /** Jobs are tested elsewhere. */
 const NO_SLICES = new Proxy({} as ChangesActorDeps['slices'], {
@@ -112,7 +113,7 @@ const realDeps = (): ChangesActorDeps => {
   const logId = broker.connection.info?.server_id
   return {
     publish: broker.publish,
-    publishEvent: eventPublisher(broker.publish, tenantIdsCache(new Uint8Array(32))),
+    publishEvent: eventPublisher(broker.publish, idsOf),
     versionsBefore: (tenantId, ids, beforeMs) => versionsBefore(store.client, tenantId, ids, beforeMs),
     insert: (rows, token) => insertRows(store.client, ATTRIBUTIONS, rows, `${logId}.${token}`),
     close: (rows, token) => insertRows(store.client, CLOSED, rows, `${logId}.${token}`),
@@ -174,7 +175,7 @@ test('each published change is applied once, in order, and announced by an event
 test('a correction is announced once as a new attribution, even if the process dies after announcing it', async () => {
   const row = await newRecord()
   const deps = realDeps()
-  const announce = announcer({ subscribesToRecords: () => true, publishEvent: deps.publishEvent })
+  const announce = announcer({ subscribesToRecords: () => true, publishEvents: eventsPublisher(broker, idsOf) })
   const dying = start({
     ...deps,
     async announce(rows) {
