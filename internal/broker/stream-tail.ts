@@ -50,8 +50,11 @@ export async function* messagesAfter(
 export const pairsOf = (header: MsgHdrs | undefined): [string, string][] =>
   [...(header ?? [])].flatMap(([name, values]) => values.map((value): [string, string] => [name, value]))
 
-/** What a publisher expected of the stream then, which it has not now; and what the broker adds itself. */
-const DROPPED = /^nats-(expected-|stream$|subject$|sequence$|time-stamp$|last-sequence$|num-pending$)/i
+/**
+ * What a publisher expected of the stream then, which it has not now; with which messages it was stored together; and
+ * what the broker adds itself.
+ */
+const DROPPED = /^nats-(expected-|batch-|stream$|subject$|sequence$|time-stamp$|last-sequence$|num-pending$)/i
 
 /** Publishes the messages of a tail into the stream that was restored from the snapshot. */
 export async function replayTail(

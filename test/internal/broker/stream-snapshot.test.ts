@@ -1,9 +1,12 @@
 import { headers } from '@nats-io/transport-node'
 import { expect, test } from 'vitest'
 import { connectBroker } from '../../../internal/broker/connect.js'
+import { readLog } from '../../../internal/broker/log.js'
+import { publishAllOrThrow } from '../../../internal/broker/publisher.js'
 import { restoreStream, snapshotStream } from '../../../internal/broker/stream-snapshot.js'
 import { readTail, replayTail } from '../../../internal/broker/stream-tail.js'
 import { DIRECTORY, MODEL_ARTEFACTS } from '../../../streams/buckets.js'
+import { EVENTS, eventsSubject } from '../../../streams/events.js'
 import { INVOCATIONS } from '../../../streams/invocations.js'
 import { launchBroker } from '../../support/broker.js'
 import { launchLogBroker } from '../../support/planned-logs.js'
@@ -60,6 +63,23 @@ test('a stream comes back with its sequences and ids, and with what it got since
     expect(is?.subject).toBe(was?.subject)
     expect(is?.header.get('Nats-Msg-Id')).toBe(was?.header.get('Nats-Msg-Id'))
   }
+})
+
+test('messages that were stored together since the snapshot come back one by one', async () => {
+  const from = await launchLogBroker()
+  const { config, state, chunks } = await snapshotStream(from.connection, EVENTS.name)
+  const snapshot = await taken(chunks)
+  const ids = Array.from({ length: 10 }, (_, i) => `evt_${i}`)
+  const subject = eventsSubject('tnt_one', 'attribution.materialized')
+  await publishAllOrThrow(from, ids, (messageId) => ({ subject, payload: Buffer.from(messageId), messageId }))
+  const { messages } = await readTail(from.manager, EVENTS.name, state.last_seq)
+
+  const to = await another()
+  await restoreStream(to.connection, { config, state, chunks: given(snapshot) })
+  for (const message of messages) await replayTail(to.connection, message)
+
+  const range = { stream: EVENTS.name, subject, from: 1, messagesMax: 100, bytesMax: 2 ** 20 }
+  expect((await readLog(to.manager, range)).map(({ messageId }) => messageId)).toEqual(ids)
 })
 
 test('buckets and object stores come back, with values that changed and keys that were deleted since', async () => {
