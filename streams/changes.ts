@@ -20,6 +20,7 @@ export const CHANGES = {
   max_msg_size: 64 * 1024,
   duplicate_window: 120_000_000_000, // ns; a later repeat is recognised by the change's id in the read model
   allow_direct: true,
+  allow_atomic: true, // the changes that follow from a batch of records cost one sync instead of one each
 } satisfies Partial<StreamConfig>
 
 export const changesSubject = (tenantId: string): string => `changes.${tenantId}`

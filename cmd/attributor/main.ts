@@ -54,7 +54,7 @@ runMain('attributor', async () => {
       logs,
       membership,
       watermark,
-      publish,
+      ...publisher,
       publishEvent: eventPublisher(publish, idsOf),
       publishEvents: eventsPublisher(publisher, idsOf),
       identityKeyOf: identityKeysCache(await role.signingKey('identities')),

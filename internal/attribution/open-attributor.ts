@@ -3,16 +3,15 @@ import { INVOCATIONS, REPLAY_WINDOW_MS } from '../../streams/invocations.js'
 import { logIdOf, type OwnedLog, type OwnedLogs } from '../broker/owned-logs.js'
 import { partitionsHeld } from '../broker/partitions.js'
 import { BATCH_BYTES_MAX } from '../broker/planned-log.js'
-import type { Publisher } from '../broker/publisher.js'
+import type { GroupPublisher } from '../broker/publisher.js'
 import {
   admittableBytes,
   batchBytesWithin,
   batchesAtOnce,
   followStreamCapacity,
-  withinStreamCapacity,
+  groupsWithinStreamCapacity,
 } from '../broker/stream-capacity.js'
 import type { Watermark } from '../broker/watermark.js'
-import type { PublishEvents } from '../events/publish-event.js'
 import { untilAvailable } from '../process/main.js'
 import { countRecords } from '../records/record-metrics.js'
 import { insertsOfLog } from '../store/log-sink.js'
@@ -33,17 +32,17 @@ import { type ChangesActorDeps, type ChangesProgress, changesActor } from './cha
 import { openReattribution } from './changes/open-reattribution.js'
 import { comparisonPublisher, correctionPublisher } from './changes/publish-changes.js'
 import { type OpenStages, openStages, type StagesDeps } from './open-stages.js'
-import { type Announce, announcer } from './records/record-event.js'
+import { type AnnounceDeps, announcer } from './records/record-event.js'
 import { CLOSED_MAX, MergeCapacity, sameCallFinder } from './sightings/seen-twice.js'
 import { LanePace, laneStage, untilWorkedOff } from './stages/lane.js'
 import { ValueLimit, valueWarning } from './tags/value-limit.js'
 
-export interface AttributorDeps extends Omit<StagesDeps, 'logId' | 'logDeps' | 'watermark'> {
+export interface AttributorDeps
+  extends Omit<StagesDeps, 'logId' | 'logDeps' | 'watermark'>,
+    GroupPublisher,
+    AnnounceDeps {
   readonly logs: OwnedLogs
   readonly watermark: Watermark
-  readonly publish: Publisher['publish']
-  readonly publishEvents: PublishEvents
-  readonly subscribesToRecords: (tenantId: string) => boolean
   readonly subscribesToMerges: ChangesActorDeps['subscribesToMerges']
   readonly audit: ChangesActorDeps['audit']
   /** Of the stages, those that this process runs. */
@@ -64,11 +63,10 @@ export async function openAttributor(
   const { broker, logs, log } = deps
   const logId = await logIdOf(broker, INVOCATIONS.name)
   const opened = await openStages({ ...deps, logId, logDeps: logs.deps }, signal)
-  const announce = announcer(deps)
-  const actorDeps = await openActorDeps(deps, logId, announce, signal)
+  const actorDeps = await openActorDeps(deps, logId, signal)
 
   // A correction must be newer than the version it replaces, which a clock ahead of this one may have dated.
-  logs.run(await openChanges(deps, opened, announce), () => Math.max(deps.clock(), deps.watermark.newestPlanned() + 1))
+  logs.run(await openChanges(deps, opened), () => Math.max(deps.clock(), deps.watermark.newestPlanned() + 1))
   const stages = opened.stages.filter(({ name }) => deps.stages.includes(name))
   const bytesMax = admittableBytes(deps.invocationsBytesMax)
   const batches = batchesAtOnce(deps.partitions)
@@ -103,12 +101,8 @@ export async function openAttributor(
   return { stopped: Promise.all([reading, opened.inference.stopped]) }
 }
 
-async function openActorDeps(
-  { broker, store, reference, partitions, publish, publishEvent, clock, log }: AttributorDeps,
-  logId: number,
-  announce: Announce,
-  signal: AbortSignal,
-): Promise<ActorDeps> {
+async function openActorDeps(deps: AttributorDeps, logId: number, signal: AbortSignal): Promise<ActorDeps> {
+  const { broker, store, reference, partitions, publish, publishEvent, clock, log } = deps
   const changesCapacity = await untilAvailable(
     'the log of changes',
     () => followStreamCapacity(broker.manager, CHANGES.name, { log, signal }),
@@ -119,13 +113,14 @@ async function openActorDeps(
     warn: valueWarning({ publishEvent, clock, log }),
     clock: () => performance.now(),
   })
-  const publishChanges = withinStreamCapacity(publish, changesCapacity)
+  const changesPublisher = groupsWithinStreamCapacity(deps, changesCapacity)
   const findSameCalls = sameCallFinder({
     isWanted: (tenantId) => reference.settingsOf(tenantId).merge_seen_calls,
     capacity: new MergeCapacity({ fullTenants: () => tenantsWithClosed(store, CLOSED_MAX), clock, log }),
     find: (...question) => seenTwice(store, ...question),
-    compare: comparisonPublisher(publishChanges),
+    compare: comparisonPublisher(changesPublisher),
   })
+  const announce = announcer(deps)
   return {
     partitions,
     publish,
@@ -144,16 +139,12 @@ async function openActorDeps(
       const recorded = await recordedIds(store, ids)
       return ids.map((id) => recorded.has(Buffer.from(id).toString('hex')))
     },
-    correct: correctionPublisher(publishChanges, logId),
+    correct: correctionPublisher(changesPublisher, logId),
     log,
   }
 }
 
-async function openChanges(
-  deps: AttributorDeps,
-  opened: OpenStages,
-  announce: Announce,
-): Promise<OwnedLog<ChangesProgress>> {
+async function openChanges(deps: AttributorDeps, opened: OpenStages): Promise<OwnedLog<ChangesProgress>> {
   const { store } = deps
   const logId = await logIdOf(deps.broker, CHANGES.name)
   const actor = changesActor({
@@ -162,7 +153,6 @@ async function openChanges(
     slices: await openReattribution(deps, opened),
     insert: insertsOfLog(store, ATTRIBUTIONS, logId),
     close: insertsOfLog(store, CLOSED, logId),
-    announce,
   })
   return { ...actor, bytesMax: admittableBytes(CHANGES.max_bytes), keepMs: REPLAY_WINDOW_MS }
 }

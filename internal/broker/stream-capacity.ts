@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { JetStreamManager } from '@nats-io/jetstream'
 import { PAYLOAD_BYTES_MIN } from '../../streams/invocations.js'
 import type { Logger } from '../telemetry/log.js'
-import { type Publisher, type PublishResult, STREAM_FULL } from './publisher.js'
+import { type GroupPublisher, type Publisher, type PublishResult, STREAM_FULL } from './publisher.js'
 
 /**
  * The share of a stream's bytes that new work from outside may fill. The rest is reserved for the stream's own readers,
@@ -146,6 +146,15 @@ export const withinStreamCapacity =
     isNewWork(subject) && !capacity.take(payload.length)
       ? Promise.resolve(NO_CAPACITY)
       : publish(subject, payload, ...others)
+
+/** The same for messages that are stored together. */
+export const groupsWithinStreamCapacity = (publisher: GroupPublisher, capacity: StreamCapacity): GroupPublisher => ({
+  publish: withinStreamCapacity(publisher.publish, capacity),
+  publishTogether: (messages, timeoutMs) =>
+    capacity.take(messages.reduce((sum, { payload }) => sum + payload.length, 0))
+      ? publisher.publishTogether(messages, timeoutMs)
+      : Promise.resolve(NO_CAPACITY),
+})
 
 const NO_CAPACITY: PublishResult = {
   kind: 'refused',

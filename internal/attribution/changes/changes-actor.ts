@@ -7,14 +7,20 @@ import type { LogEntry, StoredEntry } from '../../broker/log.js'
 import type { PlannedLog, PreparedBatch } from '../../broker/planned-log.js'
 import type { Publisher } from '../../broker/publisher.js'
 import { type Poison, poisonReason, quarantine } from '../../broker/quarantine.js'
-import type { PublishEvent } from '../../events/publish-event.js'
+import type { NewEvent } from '../../events/event.js'
 import { formatId } from '../../ids/ids.js'
 import type { Place } from '../../store/queries/records/slices.js'
 import type { EventWindow, Version } from '../../store/queries/records/versions.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import { type ClosedRow, MERGES_IN_A_ROW_MAX } from '../../store/tables/closed.js'
 import type { Logger } from '../../telemetry/log.js'
-import { type Announce, attributionEvent, mergedEvent } from '../records/record-event.js'
+import {
+  type AnnounceDeps,
+  announcer,
+  attributionEvent,
+  materializedEvent,
+  mergedEvent,
+} from '../records/record-event.js'
 import { SAME_CALL_MS } from '../sightings/seen-by.js'
 import type { LedgerEntries } from './book.js'
 import { type Change, decodeChange } from './change.js'
@@ -33,9 +39,8 @@ export interface ChangesPlan extends Extent {
   readonly until?: Place | null
 }
 
-export interface ChangesActorDeps {
+export interface ChangesActorDeps extends AnnounceDeps {
   readonly publish: Publisher['publish']
-  readonly publishEvent: PublishEvent
   /** All versions of records before an instant, oldest first. @param ids hex @param within the times of their events */
   readonly versionsBefore: (
     tenantId: string,
@@ -46,7 +51,6 @@ export interface ChangesActorDeps {
   /** Both are idempotent by token. */
   readonly insert: (rows: readonly AttributionRow[], token: string) => Promise<void>
   readonly close: (rows: readonly ClosedRow[], token: string) => Promise<void>
-  readonly announce: Announce
   /** Whether the tenant has a subscriber to merges. Only then are events published: there may be one per call. */
   readonly subscribesToMerges: (tenantId: string) => boolean
   /** Appends an entry to the audit log; idempotent by id, for as long as a batch may be repeated. */
@@ -102,19 +106,23 @@ export function changesActor(deps: ChangesActorDeps): PlannedLog<ChangesProgress
           await quarantine(deps.publish, quarantineSubject('changes'), poison)
           await deps.insert(rows, tokenOf(extent))
           await deps.close(closed, tokenOf(extent))
-          for (const { change, row, absorbed } of applied) {
-            const type = EVENT_OF[change.decision.kind]
-            if (type === undefined) await deps.announce([row])
-            else await deps.publishEvent(attributionEvent(type, row, change.id))
-            if (absorbed !== undefined && deps.subscribesToMerges(row.tenantId)) {
-              await deps.publishEvent(mergedEvent(row, absorbed.id, absorbed.matchedBy))
-            }
-          }
+          await deps.publishEvents(applied.flatMap((each) => eventsOf(each, deps)))
           for (const promise of broken) await deps.audit(refusalOf(promise, extent.atMs), `${promise.id}.refused`)
         },
       }
     },
   }
+}
+
+function eventsOf({ change, row, absorbed }: LedgerEntries['applied'][number], deps: ChangesActorDeps): NewEvent[] {
+  const type = EVENT_OF[change.decision.kind]
+  const events: NewEvent[] = []
+  if (type !== undefined) events.push(attributionEvent(type, row, change.id))
+  else if (deps.subscribesToRecords(row.tenantId)) events.push(materializedEvent(row))
+  if (absorbed !== undefined && deps.subscribesToMerges(row.tenantId)) {
+    events.push(mergedEvent(row, absorbed.id, absorbed.matchedBy))
+  }
+  return events
 }
 
 /** The request was answered with 202 and audited as succeeded; only now is it known to be refused. */
@@ -150,8 +158,9 @@ async function preparedSliceBatch(
   planned: ChangesPlan | undefined,
   deps: ChangesActorDeps,
 ): Promise<PreparedBatch<ChangesProgress>> {
-  const { insert, close, announce } = deps
-  const prepared = await prepareSlice(slice, extent.atMs, planned?.until, { ...deps.slices, insert, close, announce })
+  const { insert, close } = deps
+  const sliceDeps = { ...deps.slices, insert, close, announce: announcer(deps) }
+  const prepared = await prepareSlice(slice, extent.atMs, planned?.until, sliceDeps)
   return {
     plan: planned ?? { ...extent, until: prepared.until },
     after: { done: extent.last },

@@ -1,5 +1,11 @@
 import { changesSubject } from '../../../streams/changes.js'
-import { type Publisher, storedOrThrow } from '../../broker/publisher.js'
+import {
+  type GroupPublisher,
+  type Message,
+  type Publisher,
+  publishAllOrThrow,
+  storedOrThrow,
+} from '../../broker/publisher.js'
 import { idHex } from '../../ids/ids.js'
 import type { Correction } from '../actor/corrections.js'
 import type { SharedCall } from '../sightings/seen-twice.js'
@@ -12,65 +18,39 @@ import { encodeSlice, type SliceMessage, sliceMessageId } from './reattribution-
  */
 export const changePublisher =
   (publish: Publisher['publish']) =>
-  (change: Change): Promise<number> =>
-    storedOrThrow(publish, changesSubject(change.tenantId), encodeChange(change), messageIdOf(change))
+  (change: Change): Promise<number> => {
+    const { subject, payload, messageId } = messageOf(change)
+    return storedOrThrow(publish, subject, payload, messageId)
+  }
 
-const messageIdOf = ({ id, decision }: Change): string => (decision.kind === 'promised' ? `${id}.promised` : id)
-
-/** Maximum number of unacknowledged publishes. */
-const IN_FLIGHT_MAX = 500
+const messageOf = (change: Change): Message => ({
+  subject: changesSubject(change.tenantId),
+  payload: encodeChange(change),
+  messageId: change.decision.kind === 'promised' ? `${change.id}.promised` : change.id,
+})
 
 /**
- * Publishes the trace stage's corrections to CHANGES, after the events that they concern.
+ * Publishes the trace stage's corrections to CHANGES, in order, after the events that they concern.
  *
  * @param logId of INVOCATIONS
  */
-export const correctionPublisher = (publish: Publisher['publish'], logId: number) => {
-  const publishChange = changePublisher(publish)
-  return async (corrections: readonly Correction[]): Promise<void> => {
-    for (const portion of portionsOf(corrections)) {
-      await Promise.all(
-        portion.map(({ tenantId, id, verdict, cause }) => {
-          const recordId = idHex(id)
-          const decision = { kind: 'correction', verdict } as const
-          return publishChange({ id: `${logId}.${cause}.${recordId}`, tenantId, recordId, actor: 'stage_a', decision })
-        }),
-      )
-    }
-  }
-}
+export const correctionPublisher =
+  (publisher: GroupPublisher, logId: number) =>
+  (corrections: readonly Correction[]): Promise<void> =>
+    publishAllOrThrow(publisher, corrections, ({ tenantId, id, verdict, cause }) => {
+      const recordId = idHex(id)
+      const decision = { kind: 'correction', verdict } as const
+      return messageOf({ id: `${logId}.${cause}.${recordId}`, tenantId, recordId, actor: 'stage_a', decision })
+    })
 
 /** Publishes comparisons of records to CHANGES, after the records have been inserted. */
-export const comparisonPublisher = (publish: Publisher['publish']) => {
-  const publishChange = changePublisher(publish)
-  return async (calls: readonly SharedCall[]): Promise<void> => {
-    for (let from = 0; from < calls.length; from += IN_FLIGHT_MAX) {
-      await Promise.all(
-        calls.slice(from, from + IN_FLIGHT_MAX).map(({ id, tenantId, members, fromMs, toMs }) => {
-          const decision = { kind: 'same_call', members, fromMs, toMs } as const
-          return publishChange({ id: `same.${id}`, tenantId, recordId: members[0] ?? '', actor: 'same_call', decision })
-        }),
-      )
-    }
-  }
-}
-
-/**
- * In order, and each record at most once per portion: a retry may reorder two corrections of a record that are in
- * flight.
- */
-function* portionsOf(corrections: readonly Correction[]): Generator<readonly Correction[]> {
-  let portion = new Map<string, Correction>()
-  for (const correction of corrections) {
-    const record = idHex(correction.id)
-    if (portion.size >= IN_FLIGHT_MAX || portion.has(record)) {
-      yield [...portion.values()]
-      portion = new Map()
-    }
-    portion.set(record, correction)
-  }
-  if (portion.size > 0) yield [...portion.values()]
-}
+export const comparisonPublisher =
+  (publisher: GroupPublisher) =>
+  (calls: readonly SharedCall[]): Promise<void> =>
+    publishAllOrThrow(publisher, calls, ({ id, tenantId, members, fromMs, toMs }) => {
+      const decision = { kind: 'same_call', members, fromMs, toMs } as const
+      return messageOf({ id: `same.${id}`, tenantId, recordId: members[0] ?? '', actor: 'same_call', decision })
+    })
 
 /** Publishes a slice of a job to CHANGES. */
 export const slicePublisher =

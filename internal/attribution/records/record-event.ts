@@ -83,7 +83,8 @@ export const announcer =
       subscribed.set(tenantId, known)
       return known
     })
-    return publishEvents(announced.map((row) => attributionEvent('attribution.materialized', row, nameOf(row))))
+    return publishEvents(announced.map(materializedEvent))
   }
 
-const nameOf = ({ id, validFromMs }: AttributionRow): string => `${idHex(id)}.${validFromMs}`
+export const materializedEvent = (row: AttributionRow): NewEvent =>
+  attributionEvent('attribution.materialized', row, `${idHex(row.id)}.${row.validFromMs}`)

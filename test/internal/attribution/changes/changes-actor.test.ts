@@ -6,14 +6,13 @@ import {
   comparisonPublisher,
   correctionPublisher,
 } from '../../../../internal/attribution/changes/publish-changes.js'
-import { announcer } from '../../../../internal/attribution/records/record-event.js'
 import { toRow } from '../../../../internal/attribution/records/row.js'
 import { decodeEntry } from '../../../../internal/audit/audit-codec.js'
 import { auditOnce } from '../../../../internal/audit/audit-sink.js'
 import type { RepeatedEntry } from '../../../../internal/audit/chain.js'
 import { readLog } from '../../../../internal/broker/log.js'
 import { runPlannedLog } from '../../../../internal/broker/planned-log.js'
-import { eventPublisher, eventsPublisher } from '../../../../internal/events/publish-event.js'
+import { eventsPublisher } from '../../../../internal/events/publish-event.js'
 import { formatId, tenantIdsCache } from '../../../../internal/ids/ids.js'
 import { landedRows, versionsBefore } from '../../../../internal/store/queries/records/versions.js'
 import { insertRows } from '../../../../internal/store/sink.js'
@@ -43,7 +42,6 @@ afterAll(() => stopStore(store))
 beforeEach(async () => {
   broker = await launchLogBroker()
   stopping = new AbortController()
-  announced = []
   return () => stopping.abort()
 })
 
@@ -101,7 +99,6 @@ const OVERRIDE: Decision = { kind: 'override', service: 'support', owner: 'team-
 const REPEATED = { id: 'chg_once', tenantId: 'tnt_one', actor: 'key_one', decision: OVERRIDE }
 
 const idsOf = tenantIdsCache(new Uint8Array(32))
-let announced: AttributionRow[] = []
 /** Jobs are tested elsewhere. */
 const NO_SLICES = new Proxy({} as ChangesActorDeps['slices'], {
   get: () => {
@@ -113,11 +110,11 @@ const realDeps = (): ChangesActorDeps => {
   const logId = broker.connection.info?.server_id
   return {
     publish: broker.publish,
-    publishEvent: eventPublisher(broker.publish, idsOf),
+    publishEvents: eventsPublisher(broker, idsOf),
+    subscribesToRecords: () => false,
     versionsBefore: (tenantId, ids, beforeMs) => versionsBefore(store.client, tenantId, ids, beforeMs),
     insert: (rows, token) => insertRows(store.client, ATTRIBUTIONS, rows, `${logId}.${token}`),
     close: (rows, token) => insertRows(store.client, CLOSED, rows, `${logId}.${token}`),
-    announce: async (rows) => void announced.push(...rows),
     subscribesToMerges: () => true,
     audit: auditOnce(broker.publish),
     slices: NO_SLICES,
@@ -139,7 +136,12 @@ function start(deps: ChangesActorDeps = realDeps()) {
 
 const untilDone = () => broker.untilDone(CHANGES_CHECKPOINT, CHANGES.name, CHANGES_OF_ALL)
 const versionsOf = (row: AttributionRow) => versionsBefore(store.client, 'tnt_one', [hexOf(row)], Date.now() + 60_000)
-const announcedCount = async (): Promise<number> => (await broker.manager.streams.info(EVENTS.name)).state.messages
+/** Subject and content of each event, in order. */
+async function announced(): Promise<[string, object][]> {
+  const range = { stream: EVENTS.name, subject: 'events.>', from: 1, messagesMax: 10, bytesMax: 2 ** 20 }
+  const entries = await readLog(broker.manager, range)
+  return entries.map(({ subject, data }) => [subject, JSON.parse(Buffer.from(data).toString())])
+}
 
 test('a row is read from the read model as it was written', async () => {
   const row = await newRecord()
@@ -150,7 +152,7 @@ test('a row is read from the read model as it was written', async () => {
 
 test('each published change is applied once, in order, and announced by an event', async () => {
   const row = await newRecord()
-  start()
+  start({ ...realDeps(), subscribesToRecords: () => true })
   await send(row, OVERRIDE)
   await send(row, { kind: 'dispute', reason: 'no' })
   await send(row, { kind: 'undo_override' })
@@ -166,38 +168,34 @@ test('each published change is applied once, in order, and announced by an event
     ['inferred', undefined],
   ])
   expect({ ...versions.at(-1)?.row, validFromMs: NOW_MS }).toEqual(row)
-  expect(await announcedCount()).toBe(2)
-  expect(announced.map(({ outputState }) => outputState)).toEqual(['disputed', 'inferred'])
+  expect((await announced()).map(([subject]) => subject)).toEqual(
+    ['override.applied', 'disputed', 'materialized', 'materialized'].map(
+      (type) => `events.tnt_one.attribution.${type}`,
+    ),
+  )
   const { records: sums, rollups } = await readBooks(store.client)
   expect(rollups).toEqual(sums)
 })
 
 test('a correction is announced once as a new attribution, even if the process dies after announcing it', async () => {
   const row = await newRecord()
-  const deps = realDeps()
-  const announce = announcer({ subscribesToRecords: () => true, publishEvents: eventsPublisher(broker, idsOf) })
+  const deps = { ...realDeps(), subscribesToRecords: () => true }
   const dying = start({
     ...deps,
-    async announce(rows) {
-      await announce(rows)
+    async publishEvents(events) {
+      await deps.publishEvents(events)
       dying.die()
     },
   })
-  const publishCorrections = correctionPublisher(broker.publish, 1)
+  const publishCorrections = correctionPublisher(broker, 1)
   await publishCorrections([{ tenantId: 'tnt_one', id: row.id, verdict: CORRELATED, cause: 'a.0.1' }])
   await dying.dead
-  start({ ...deps, announce })
+  start(deps)
   await untilDone()
 
-  const entries = await readLog(broker.manager, {
-    stream: EVENTS.name,
-    subject: 'events.>',
-    from: 1,
-    messagesMax: 10,
-    bytesMax: 2 ** 20,
-  })
-  expect(entries.map(({ subject }) => subject)).toEqual(['events.tnt_one.attribution.materialized'])
-  expect(JSON.parse(Buffer.from(entries[0]?.data ?? []).toString())).toMatchObject({
+  const events = await announced()
+  expect(events.map(([subject]) => subject)).toEqual(['events.tnt_one.attribution.materialized'])
+  expect(events[0]?.[1]).toMatchObject({
     data: { id: formatId('attr', row.id), service: 'search', owner: 'team-search' },
     interpretation: { stage_origin: 'stage_a', confidence_band: 'chargeback_ready' },
   })
@@ -262,25 +260,18 @@ test.each([true, false])('a merge is published once, to a tenant who subscribes:
   const deps = { ...realDeps(), subscribesToMerges: () => isSubscribed }
   const dying = start({
     ...deps,
-    async publishEvent(event) {
-      await deps.publishEvent(event)
+    async publishEvents(events) {
+      await deps.publishEvents(events)
       dying.die()
     },
   })
   const [fromMs, toMs] = [kept.eventTimeMs - 1_000, kept.eventTimeMs + 1_000]
   const members = [hexOf(kept), hexOf(absorbed)]
-  await comparisonPublisher(broker.publish)([{ id: responseId, tenantId: 'tnt_one', members, fromMs, toMs }])
+  await comparisonPublisher(broker)([{ id: responseId, tenantId: 'tnt_one', members, fromMs, toMs }])
   if (isSubscribed) await dying.dead
   start(deps)
   await untilDone()
 
-  const entries = await readLog(broker.manager, {
-    stream: EVENTS.name,
-    subject: 'events.>',
-    from: 1,
-    messagesMax: 10,
-    bytesMax: 2 ** 20,
-  })
   const merged = {
     id: formatId('attr', kept.id),
     invocation_id: formatId('inv', kept.id),
@@ -288,12 +279,12 @@ test.each([true, false])('a merge is published once, to a tenant who subscribes:
     merged_invocation_id: formatId('inv', absorbed.id),
     matched_by: 'response_id',
   }
-  const told = entries.map(({ subject, data }) => [subject, JSON.parse(Buffer.from(data).toString()).data])
-  expect(told).toEqual(isSubscribed ? [['events.tnt_one.attribution.merged', merged]] : [])
+  const data = expect.objectContaining({ data: merged })
+  expect(await announced()).toEqual(isSubscribed ? [['events.tnt_one.attribution.merged', data]] : [])
   expect((await versionsOf(absorbed)).map(({ closed }) => closed?.change)).toEqual(['merge'])
 })
 
-const EFFECTS = ['insert', 'close', 'publishEvent'] as const
+const EFFECTS = ['insert', 'close', 'publishEvents'] as const
 test.each(EFFECTS.flatMap((effect) => [['before', effect] as const, ['after', effect] as const]))(
   'if a process dies %s its %s, another applies the changes once',
   async (when, effect) => {
@@ -318,7 +309,7 @@ test.each(EFFECTS.flatMap((effect) => [['before', effect] as const, ['after', ef
       expect(before).toMatchObject({ row, closed: { change: 'override', atMs: after?.row.validFromMs } })
       expect(after).toMatchObject({ row: { service: 'support' }, closed: undefined })
     }
-    expect(await announcedCount()).toBe(2)
+    expect(await announced()).toHaveLength(2)
     const { records: sums, rollups } = await readBooks(store.client)
     expect(rollups).toEqual(sums)
   },

@@ -1,25 +1,11 @@
 import { expect, test } from 'vitest'
-import { correctionPublisher } from '../../../../internal/attribution/changes/publish-changes.js'
-import type { Publisher, PublishResult } from '../../../../internal/broker/publisher.js'
+import { comparisonPublisher, correctionPublisher } from '../../../../internal/attribution/changes/publish-changes.js'
+import { readMessages } from '../../../../internal/broker/log.js'
 import { idHex } from '../../../../internal/ids/ids.js'
+import { CHANGES, CHANGES_OF_ALL } from '../../../../streams/changes.js'
 import { idOf } from '../../../support/invocations.js'
+import { launchLogBroker } from '../../../support/planned-logs.js'
 import { CORRELATED } from '../../../support/rows.js'
-
-/** A broker that acknowledges publishes only when `answerAll` is called. */
-function manualBroker() {
-  const inFlight: string[] = []
-  const answers: ((result: PublishResult) => void)[] = []
-  const publish: Publisher['publish'] = (_subject, _payload, messageId) => {
-    inFlight.push(messageId)
-    return new Promise((resolve) => answers.push(resolve))
-  }
-  const answerAll = async (): Promise<void> => {
-    inFlight.length = 0
-    for (const answer of answers.splice(0)) answer({ kind: 'stored', sequence: 1, duplicate: false })
-    await new Promise(setImmediate)
-  }
-  return { publish, inFlight, answerAll }
-}
 
 const correction = (number: number, cause: string) => ({
   tenantId: 'tnt_one',
@@ -29,28 +15,35 @@ const correction = (number: number, cause: string) => ({
 })
 const named = (number: number, cause: string): string => `7.${cause}.${idHex(idOf(number))}`
 
-test('at most five hundred corrections are in flight to the broker', async () => {
-  const { publish, inFlight, answerAll } = manualBroker()
-  const corrections = Array.from({ length: 501 }, (_, number) => correction(number, 'a0.1'))
+/** Message ids and groups of what is stored, in order. */
+async function stored(broker: Awaited<ReturnType<typeof launchLogBroker>>) {
+  const range = { stream: CHANGES.name, subject: CHANGES_OF_ALL, from: 1, messagesMax: 1_000, bytesMax: 2 ** 24 }
+  const messages = await readMessages(broker.manager, range)
+  return {
+    ids: messages.map(({ header }) => header.get('Nats-Msg-Id')),
+    groups: new Set(messages.map(({ header }) => header.get('Nats-Batch-Id'))).size,
+  }
+}
 
-  const done = correctionPublisher(publish, 7)(corrections)
+test('corrections of a batch are stored together, in order, also those of one record', async () => {
+  const broker = await launchLogBroker()
+  const corrections = Array.from({ length: 501 }, (_, i) => correction(i % 400, `a0.${i}`))
+  const publish = correctionPublisher(broker, 7)
 
-  expect(inFlight).toHaveLength(500)
-  await answerAll()
-  expect(inFlight).toEqual([named(500, 'a0.1')])
-  await answerAll()
-  await done
+  await publish(corrections)
+  await publish(corrections)
+
+  // The last one is a group of its own.
+  expect(await stored(broker)).toEqual({ ids: corrections.map(({ cause }, i) => named(i % 400, cause)), groups: 2 })
 })
 
-test('the second of two corrections of a record is published only after the first is stored', async () => {
-  const { publish, inFlight, answerAll } = manualBroker()
-  const corrections = [correction(1, 'a0.1'), correction(2, 'a0.1'), correction(1, 'a0.9')]
+test('comparisons of a batch are stored together', async () => {
+  const broker = await launchLogBroker()
+  const calls = Array.from({ length: 20 }, (_, i) => {
+    return { id: `call-${i}`, tenantId: 'tnt_one', members: [`${i}`], fromMs: 1, toMs: 2 }
+  })
 
-  const done = correctionPublisher(publish, 7)(corrections)
+  await comparisonPublisher(broker)(calls)
 
-  expect(inFlight).toEqual([named(1, 'a0.1'), named(2, 'a0.1')])
-  await answerAll()
-  expect(inFlight).toEqual([named(1, 'a0.9')])
-  await answerAll()
-  await done
+  expect(await stored(broker)).toEqual({ ids: calls.map(({ id }) => `same.${id}`), groups: 1 })
 })
