@@ -45,6 +45,7 @@ export class ObservedCall {
   private isStreamed = false
   private readers = 1
   private isEnded = false
+  private unwatched: object | undefined
   private readonly onAbort = (): void => this.end('cancelled')
 
   constructor(begun: BegunCall, recorder: Recorder) {
@@ -61,7 +62,13 @@ export class ObservedCall {
 
   /** Ends the call when nobody can read its answer any more. */
   watch(answer: object): void {
-    unread?.register(answer, this, this)
+    this.unwatched = answer
+  }
+
+  /** Most answers are read before: each one that is watched costs the garbage collector more than the rest of its call. */
+  watchUnread(): void {
+    if (this.unwatched !== undefined) unread?.register(this.unwatched, this, this)
+    this.unwatched = undefined
   }
 
   /** A part of the answer. */
@@ -126,7 +133,8 @@ export class ObservedCall {
   }
 
   private close(): void {
-    unread?.unregister(this)
+    if (this.unwatched === undefined) unread?.unregister(this)
+    this.unwatched = undefined
     this.begun.request.signal?.removeEventListener('abort', this.onAbort)
     this.recorder.ended(this)
     this.begun.onEnd?.()

@@ -29,61 +29,97 @@ interface Form {
   readonly isAsked: boolean
 }
 
-const READS = ['text', 'arrayBuffer', 'bytes', 'blob'] as const
+interface Observed {
+  readonly call: ObservedCall
+  readonly form: Form
+  stream?: ReadableStream
+}
 
+/** How responses of one prototype are observed: what they inherit from then, and the key of their `Observed`. */
+interface Kind {
+  readonly prototype: object
+  readonly key: symbol
+}
+const kinds = new WeakMap<object, Kind>()
+const READS = ['json', 'text', 'arrayBuffer', 'bytes', 'blob'] as const
+const MEMBERS = ['body', 'clone', ...READS] as const
+
+/**
+ * The members that observe are inherited, so that responses share them. With closures of its own as members, a response
+ * has a hidden class of its own, too, which keeps all that they hold until the old space is collected.
+ */
 function observeReads(response: Response, call: ObservedCall, form: Form): void {
   call.watch(response)
-  const body = Object.getOwnPropertyDescriptor(response, 'body')
-  const original = () =>
-    body === undefined ? Reflect.get(Object.getPrototypeOf(response), 'body', response) : body.value
-  const onAnswer = (stated: Stated): void => (form.isFile ? call.seeOne(stated) : call.see(stated))
-  let observed: ReadableStream | undefined
-  const observedBody = () => {
-    const stream = original()
-    if (typeof stream?.getReader !== 'function') return observedNodeStream(stream, call, seeing(onAnswer, form.isAsked))
-    observed ??= observedStream(original, call, seeing(onAnswer, form.isAsked))
-    return observed
+  let original: object = Object.getPrototypeOf(response)
+  const own = MEMBERS.filter((name) => Object.hasOwn(response, name))
+  if (own.length > 0) {
+    const entries = own.map((name) => [name, Object.getOwnPropertyDescriptor(response, name)])
+    original = Object.create(original, Object.fromEntries(entries))
   }
-  Object.defineProperty(response, 'body', { configurable: true, enumerable: true, get: observedBody })
+  const { prototype, key } = kindOf(original)
+  const observed: Observed = { call, form }
+  Object.defineProperty(response, key, { value: observed })
+  Object.setPrototypeOf(response, prototype)
+  for (const name of own) Reflect.deleteProperty(response, name)
+}
 
-  const observeRead = (name: (typeof READS)[number] | 'json', see: (value: unknown) => unknown): void => {
-    const read = response[name as 'json'] as (() => Promise<unknown>) | undefined
-    if (typeof read !== 'function') return
-    const reading = async (): Promise<unknown> => {
-      if (form.isAsked) return (new Response(observedBody())[name as 'json'] as () => Promise<unknown>)()
-      const value = await read.call(response).catch((cause: unknown) => {
+function kindOf(original: object): Kind {
+  const known = kinds.get(original)
+  if (known !== undefined) return known
+  const prototype: object = Object.create(original)
+  const kind: Kind = { prototype, key: Symbol('observed') }
+  kinds.set(original, kind)
+  const observedIn = (response: Response) => Reflect.get(response, kind.key) as Observed
+  const bodyOf = (response: Response) =>
+    observedBody(() => Reflect.get(original, 'body', response), observedIn(response))
+  Object.defineProperty(prototype, 'body', {
+    configurable: true,
+    enumerable: true,
+    get(this: Response) {
+      return bodyOf(this)
+    },
+  })
+  const { clone } = original as Response
+  define(prototype, 'clone', function (this: Response) {
+    const copy = clone.call(this)
+    quietly(() => {
+      const { call, form } = observedIn(this)
+      call.copied()
+      observeReads(copy, call, form)
+    })
+    return copy
+  })
+  for (const name of READS) {
+    const read = (original as Record<string, unknown>)[name] as (() => Promise<unknown>) | undefined
+    if (typeof read !== 'function') continue
+    define(prototype, name, async function (this: Response) {
+      const { call, form } = observedIn(this)
+      if (form.isAsked) return (new Response(bodyOf(this))[name as 'json'] as () => Promise<unknown>)()
+      const value = await read.call(this).catch((cause: unknown) => {
         call.fail(cause)
         throw cause
       })
-      await quietlyAwaited(() => see(value))
+      // Whatever an answer holds, its caller gets it.
+      if (name === 'json') quietly(() => call.seeParsed(statedIn(value)))
+      else await seeRead(value, call, form).catch(() => undefined)
       call.end('success')
       return value
-    }
-    define(response, name, reading)
-  }
-  observeRead('json', (value) => call.seeParsed(statedIn(value)))
-  for (const name of READS) observeRead(name, async (value) => new AnswerScanner(onAnswer).push(await bytesOf(value)))
-  const copy = response.clone
-  define(response, 'clone', () => {
-    const cloned = copy.call(response)
-    quietly(() => {
-      call.copied()
-      observeReads(cloned, call, form)
     })
-    return cloned
-  })
-}
-
-const define = (response: Response, name: string, value: unknown): void => {
-  Object.defineProperty(response, name, { configurable: true, writable: true, value })
-}
-
-async function quietlyAwaited(task: () => unknown): Promise<void> {
-  try {
-    await task()
-  } catch {
-    // Whatever an answer holds, its caller gets it.
   }
+  return kind
+}
+
+const define = (prototype: object, name: string, value: (this: Response) => unknown): void => {
+  Object.defineProperty(prototype, name, { configurable: true, enumerable: true, writable: true, value })
+}
+
+const onAnswerOf =
+  (call: ObservedCall, { isFile }: Form) =>
+  (stated: Stated) =>
+    isFile ? call.seeOne(stated) : call.see(stated)
+
+async function seeRead(value: unknown, call: ObservedCall, form: Form): Promise<void> {
+  new AnswerScanner(onAnswerOf(call, form)).push(await bytesOf(value))
 }
 
 const encoder = new TextEncoder()
@@ -96,8 +132,9 @@ async function bytesOf(value: unknown): Promise<Uint8Array> {
 
 type See = StreamObserver<Uint8Array>['see']
 
-function seeing(onAnswer: (stated: Stated) => void, isAsked: boolean): See {
-  if (isAsked) {
+function seeing(call: ObservedCall, form: Form): See {
+  const onAnswer = onAnswerOf(call, form)
+  if (form.isAsked) {
     const filter = new UsageChunkFilter(onAnswer)
     return (bytes) => {
       const passed = filter.passed(bytes)
@@ -109,6 +146,16 @@ function seeing(onAnswer: (stated: Stated) => void, isAsked: boolean): See {
     if (bytes !== undefined) quietly(() => scanner.push(bytes))
     return bytes
   }
+}
+
+/** @param source also keeps the response: it is not unread while its body is read */
+function observedBody(source: () => ReadableStream | AsyncIterable<Uint8Array> | null, observed: Observed) {
+  const { call, form } = observed
+  const stream = source()
+  if (!(stream !== null && stream !== undefined && 'getReader' in stream))
+    return observedNodeStream(stream, call, seeing(call, form))
+  observed.stream ??= observedStream(source as () => ReadableStream, call, seeing(call, form))
+  return observed.stream
 }
 
 function observedStream(

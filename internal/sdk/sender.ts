@@ -50,6 +50,8 @@ const WARN_EVERY_MS = 3_600_000
 
 interface OpenCall {
   end(outcome: 'cancelled'): void
+  /** Ends with its answer, when that is collected unread. */
+  watchUnread?(): void
 }
 
 interface Batch {
@@ -103,6 +105,7 @@ export class Sender {
   opened(call: OpenCall): void {
     this.open.add(call)
     watchEnd(this.waiting)
+    this.sendLater()
   }
 
   ended(call: OpenCall): void {
@@ -202,6 +205,8 @@ export class Sender {
     this.writeAll()
     clearTimeout(this.timer)
     this.timer = undefined
+    for (const call of this.open) call.watchUnread?.()
+    if (this.open.size > 0) this.sendLater()
     this.sending ??= this.sendAll().finally(() => {
       this.sending = undefined
       this.unwatchIfIdle()

@@ -135,6 +135,7 @@ test('a stream that is left is recorded as cancelled', async () => {
 test('a stream that nobody reads is recorded as cancelled once it is collected', async () => {
   const client = attribution.wrap(clientOf(() => ({ stream: streamOf([{ messageStart: {} }]) })))
   await client.send(`${NOVA}converse-stream`)
+  await attribution.flush()
   await collectedUntil(() => attribution.counts.recorded > 0)
 
   expect(await recorded()).toMatchObject([{ ...BEDROCK, outcome: 'cancelled' }])

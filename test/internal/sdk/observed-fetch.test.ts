@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { Attribution } from '../../../internal/sdk/attribution.js'
+import { collectedUntil } from '../../support/collected.js'
 import { recordedCalls } from '../../support/recorded-calls.js'
 
 const CHATS = 'https://api.openai.com/v1/chat/completions'
@@ -138,6 +139,25 @@ describe('a response', () => {
     expect(await recorded()).toMatchObject([
       { served_model: 'gpt-4o', response_id: 'chatcmpl-1', outcome: 'cancelled' },
     ])
+  })
+
+  test('that is only read by its body is no unread one', async () => {
+    const begun = async () => (await call(source(PARTS, close).response)).body?.getReader()
+    const reader = await begun()
+    await reader?.read()
+    await attribution.flush()
+    await collectedUntil(() => attribution.counts.recorded > 0, 5)
+    while ((await reader?.read())?.done !== true);
+
+    expect(await recorded()).toMatchObject([{ provider_usage: usage, outcome: 'success' }])
+  })
+
+  test('that nobody reads is recorded as cancelled once it is collected', async () => {
+    await call(source(PARTS, close).response)
+    await attribution.flush()
+    await collectedUntil(() => attribution.counts.recorded > 0)
+
+    expect(await recorded()).toMatchObject([{ requested_model: 'gpt-4o', outcome: 'cancelled' }])
   })
 
   test('that breaks off throws the same, and is recorded with what is known', async () => {
