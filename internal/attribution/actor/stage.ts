@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { StageName } from '../../../streams/invocations.js'
 import { poisonReason } from '../../broker/quarantine.js'
 import type { AdmittedInvocation } from '../../invocations/invocation-group.js'
+import { ownTurn } from '../../process/own-turn.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { Batch } from './batch.js'
 import type { Checkpoint } from './checkpoint.js'
@@ -94,7 +94,7 @@ export async function eachInvocation(
   for (const [i, invocation] of invocations.entries()) {
     results.push(resultOf(invocation, i, rule))
     if (i % EVENTS_PER_LOOK !== EVENTS_PER_LOOK - 1 || performance.now() < sliceEnd) continue
-    await nextTurn()
+    await ownTurn()
     sliceEnd = performance.now() + SLICE_MS
   }
   return results

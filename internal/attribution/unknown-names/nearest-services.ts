@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Directory, namesOf, type ServiceEntry } from '../../directory/directory.js'
-import { NearestNames } from './nearest.js'
+import { ownTurn } from '../../process/own-turn.js'
+import { COMPARED_MAX, NearestNames } from './nearest.js'
 
 /** Of a tenant: names that are found by what is close to them; some 50 MB. Those of further services are not. */
 const NAMES_MAX = 50_000
@@ -9,6 +9,8 @@ const ALL_NAMES_MAX = 100_000
 /** Entries that are looked at, and names that are put in or taken out, before others have their turn: a few ms each. */
 const ENTRIES_PER_TURN = 5_000
 const NAMES_PER_TURN = 200
+/** Names that are compared before others have their turn: some 5 ms, of the longest. */
+const COMPARED_PER_TURN = 2 * COMPARED_MAX
 
 class Turns {
   private spent = 0
@@ -59,17 +61,17 @@ export class NearestServices {
     const turns = new Turns()
     const drop = async (service: string, entry: ServiceEntry): Promise<void> => {
       for (const name of namesOf(entry)) {
-        if (turns.isOver(ENTRIES_PER_TURN / NAMES_PER_TURN)) await nextTurn()
+        if (turns.isOver(ENTRIES_PER_TURN / NAMES_PER_TURN)) await ownTurn()
         names.delete({ name, service })
       }
       entries.delete(service)
     }
     for (const [name, entry] of entries) {
-      if (turns.isOver()) await nextTurn()
+      if (turns.isOver()) await ownTurn()
       if (this.directory.serviceEntry(tenantId, name) !== entry) await drop(name, entry)
     }
     for (const entry of this.directory.services(tenantId)) {
-      if (turns.isOver()) await nextTurn()
+      if (turns.isOver()) await ownTurn()
       const before = entries.get(entry.name)
       if (before === entry) continue
       // It changed after it was looked at.
@@ -77,7 +79,7 @@ export class NearestServices {
       if (names.size >= NAMES_MAX) continue
       entries.set(entry.name, entry)
       for (const each of namesOf(entry)) {
-        if (turns.isOver(ENTRIES_PER_TURN / NAMES_PER_TURN)) await nextTurn()
+        if (turns.isOver(ENTRIES_PER_TURN / NAMES_PER_TURN)) await ownTurn()
         names.add({ name: each, service: entry.name })
       }
     }
@@ -92,4 +94,23 @@ export class NearestServices {
       this.tenants.delete(tenantId)
     }
   }
+}
+
+/** @returns what is nearest to each name, in their order; of fewer names if the signal is aborted meanwhile */
+export async function nearestOfEach(
+  nearest: NearestNames,
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly (readonly string[])[]> {
+  const found: (readonly string[])[] = []
+  let comparedMax = nearest.compared + COMPARED_PER_TURN
+  for (const name of names) {
+    if (nearest.compared + COMPARED_MAX > comparedMax) {
+      await ownTurn()
+      comparedMax = nearest.compared + COMPARED_PER_TURN
+    }
+    if (signal.aborted) break
+    found.push(nearest.of(name))
+  }
+  return found
 }

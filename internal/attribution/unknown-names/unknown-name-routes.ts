@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Caller } from '../../auth/authenticate.js'
 import { namesOf, type ServiceEntry } from '../../directory/directory.js'
 import { directoryKey } from '../../directory/directory-key.js'
@@ -19,7 +18,7 @@ import { comparableName } from '../../text/comparable-name.js'
 import { badParameter } from '../../text/query-string.js'
 import { formatInstant, parseInstant } from '../../units/instant.js'
 import { type JobDeps, startJob } from '../changes/reattribution-job.js'
-import type { NearestServices } from './nearest-services.js'
+import { type NearestServices, nearestOfEach } from './nearest-services.js'
 import {
   type AliasBody,
   ASSIGN_UNKNOWN_NAME,
@@ -39,8 +38,6 @@ export interface UnknownNameRoutesDeps extends OpenDirectory, ResourceDeps, JobD
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 const QUARTER_MS = 15 * 60 * 1_000
-/** Names whose nearest are sought before others have their turn. */
-const NAMES_PER_TURN = 10
 
 /** `/api/v1/directory/unknown-names`: services that events state and the directory does not contain. */
 export const unknownNameRoutes = (deps: UnknownNameRoutesDeps): readonly Route[] => [
@@ -83,12 +80,13 @@ async function list(exchange: Exchange, caller: Caller, deps: UnknownNameRoutesD
       (row) => row,
     )
     const nearest = await deps.nearestServices.of(tenantId)
-    const data: object[] = []
-    for (const row of page.data) {
-      data.push({ ...row, nearest_services: nearest.of(row.name) })
-      if (data.length % NAMES_PER_TURN === 0) await nextTurn()
-      if (signal.aborted) return
-    }
+    const nearestServices = await nearestOfEach(
+      nearest,
+      page.data.map(({ name }) => name),
+      signal,
+    )
+    if (signal.aborted) return
+    const data = page.data.map((row, i) => ({ ...row, nearest_services: nearestServices[i] }))
     exchange.replyJson('200 OK', { ...page, data, period: shownPeriod(period) })
   })
 }

@@ -10,6 +10,7 @@ import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
 import type { Route } from '../../http/route.js'
 import { randomId, type TenantIds } from '../../ids/ids.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
+import { ownTurn } from '../../process/own-turn.js'
 import { badParameter, readQuery } from '../../text/query-string.js'
 import { type DirectoryKind, ENTRIES_MAX } from '../entries.js'
 import type { EntriesOf } from '../entry-index.js'
@@ -76,8 +77,6 @@ export const directoryFileRoutes = (deps: DirectoryFileDeps): readonly Route[] =
   ]
 }
 
-const pause = (): Promise<unknown> => new Promise(setImmediate)
-
 interface Options {
   readonly isDryRun: boolean
   readonly keepsMissing: boolean
@@ -136,9 +135,9 @@ function readerOf({
 }: Exchange): Problem | { read(bytes: Buffer): Promise<ReadFile> } {
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase()
   if (contentEncoding !== '') return NOT_A_FILE
-  if (type === 'application/json') return { read: (bytes) => readJsonFile(bytes, pause) }
+  if (type === 'application/json') return { read: (bytes) => readJsonFile(bytes, ownTurn) }
   if (type !== 'text/csv') return NOT_A_FILE
-  return { read: (bytes) => readCsvFile(bytes, pause) }
+  return { read: (bytes) => readCsvFile(bytes, ownTurn) }
 }
 
 interface Begun {
@@ -159,7 +158,7 @@ async function run(
     ...deps,
     nowMs,
     keepsMissing,
-    pause,
+    pause: ownTurn,
   })
   const ids = deps.idsOf(tenantId)
   if (isDryRun) return { reply: { status: 200, body: dryRunOf(plan, ids), changes: audited(plan, true) } }
@@ -247,7 +246,7 @@ async function showFile(exchange: Exchange, { tenantId }: Caller, deps: Director
   const entries = allEntries(tenantId, deps)
   const type = format === 'json' ? 'application/json' : 'text/csv; charset=utf-8'
   const name = `Content-Disposition: attachment; filename="directory.${format}"`
-  const file = await (format === 'json' ? jsonFile(entries, pause) : csvFile(entries, pause))
+  const file = await (format === 'json' ? jsonFile(entries, ownTurn) : csvFile(entries, ownTurn))
   exchange.reply(`200 OK\r\nContent-Type: ${type}\r\n${name}\r\nCache-Control: no-store`, file)
 }
 

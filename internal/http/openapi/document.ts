@@ -1,7 +1,7 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { SCOPES, type Scope } from '../../auth/scopes.js'
 import { type ErrorCode, PROBLEMS } from '../../problems/problem-catalogue.js'
 import { REASONS, renderProblem } from '../../problems/render.js'
+import { ownTurn } from '../../process/own-turn.js'
 import { type BodyContract, type Contents, type Operation, type ReplyContract, TAGS } from '../contract/operation.js'
 import { problemDetails } from '../contract/problem-schema.js'
 import { type Method, type Route, scopesOf } from '../route.js'
@@ -45,7 +45,7 @@ export async function describeRoutes(all: readonly Route[], instance: Instance) 
   const draft: Draft = { instance, schemas: new Map(), responses: new Map(), headers: new Set() }
   const paths: Record<string, Record<string, object>> = {}
   for (const [i, route] of routes.entries()) {
-    if (i % ROUTES_AT_ONCE === 0) await yieldToEventLoop()
+    if (i % ROUTES_AT_ONCE === 0) await ownTurn()
     const path = route.path.replace(/:(\w+)/g, '{$1}')
     paths[path] = { ...paths[path], [METHODS[route.method]]: describeRoute(route, draft) }
   }

@@ -1,6 +1,6 @@
 import { Transform, type TransformCallback } from 'node:stream'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Decompress } from 'fzstd'
+import { ownTurn } from '../../process/own-turn.js'
 import { GrowingBytes } from './growing-bytes.js'
 
 /** Every receiver of zstd over HTTP has this window, and no sender may use a longer one (RFC 9659). */
@@ -66,7 +66,7 @@ export class ZstdUnpacker extends Transform {
       this.endUnit(bytes)
       this.frames.push(bytes.length > KEPT_BYTES_MAX ? bytes : Buffer.from(bytes))
       unit.length = 0
-      if (this.blocks % BLOCKS_PER_TURN === 0) await nextTurn()
+      if (this.blocks % BLOCKS_PER_TURN === 0) await ownTurn()
     }
   }
 

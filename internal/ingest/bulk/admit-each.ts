@@ -1,6 +1,7 @@
 import { ID_BYTES } from '../../ids/ids.js'
 import type { AdmissionKey } from '../../invocations/invocation-group.js'
 import type { Problem } from '../../problems/problem-catalogue.js'
+import { ownTurn } from '../../process/own-turn.js'
 import { type AdmissionDeps, addToGroup, type EventSender } from '../admission/admission.js'
 import { unavailable } from '../admission/answers.js'
 import { checkEvent, type EventIds, newEventIds } from '../admission/check-event.js'
@@ -12,7 +13,6 @@ import { DistinctIds } from './distinct-ids.js'
 
 /** Events handled before yielding to the event loop: about 3 ms. */
 export const SLICE = 500
-export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** What a request does with the result of each of its events; called once per event, in order. */
 export interface EachResult {
@@ -48,7 +48,7 @@ export async function admitEach(
   const ids = newEventIds()
 
   for (const item of items) {
-    if (item.index % SLICE === SLICE - 1) await nextTurn()
+    if (item.index % SLICE === SLICE - 1) await ownTurn()
     const checked = item.problem ?? checkEvent(item, caller, deps, receivedAtMs, ids)
     if ('code' in checked) {
       EVENT_COUNTS.rejected++

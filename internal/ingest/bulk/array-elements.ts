@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ownTurn } from '../../process/own-turn.js'
 import { CLOSE_ARRAY, JsonScanner, NotJson } from '../../text/json-scanner.js'
 import { type EventRanges, SLICE_BYTES, skipBlanks, skipBlanksInTurns, trimBlanks } from './event-ranges.js'
 
@@ -41,7 +41,7 @@ async function addElements(bytes: Buffer, from: number, ranges: EventRanges): Pr
     at = skipBlanks(bytes, end + 1, blanksEnd)
     if (at === blanksEnd) at = await skipBlanksInTurns(bytes, at, length)
     if (at > sliceEnd) {
-      await nextTurn()
+      await ownTurn()
       sliceEnd = at + SLICE_BYTES
     }
   }

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ownTurn } from '../../process/own-turn.js'
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
@@ -48,13 +48,13 @@ export async function findElements(
   let sliceEnd = from + SLICE_BYTES
   for (let at = from; at < bytes.length; ) {
     if (at + elements.wasted > sliceEnd) {
-      await nextTurn()
+      await ownTurn()
       sliceEnd = at + elements.wasted + SLICE_BYTES
     }
     if (elements.isBetween(at)) at++
     else {
       let end = elements.endOf(at)
-      for (; end === undefined; end = elements.searchOn()) await nextTurn()
+      for (; end === undefined; end = elements.searchOn()) await ownTurn()
       if (!ranges.add(at, end)) return false
       at = end
     }
@@ -89,11 +89,14 @@ const NEIGHBOURS: readonly string[] = ['}{', '} {', '},{', '}, {', '}\t{', '}  '
 
 const hasAny = (bytes: Buffer, texts: readonly string[]): boolean => texts.some((text) => bytes.includes(text))
 
+/** Each text is looked for by itself: among bytes that all are like its first one, some three milliseconds. */
+const LOOKED_THROUGH_BYTES = SLICE_BYTES / 4
+
 async function hasAnyInTurns(bytes: Buffer, from: number, texts: readonly string[]): Promise<boolean> {
-  for (let at = from; at < bytes.length; at += SLICE_BYTES) {
-    if (at > from) await nextTurn()
+  for (let at = from; at < bytes.length; at += LOOKED_THROUGH_BYTES) {
+    if (at > from) await ownTurn()
     // The longest of the texts may begin in one slice and end in the next.
-    if (hasAny(bytes.subarray(at, at + SLICE_BYTES + 3), texts)) return true
+    if (hasAny(bytes.subarray(at, at + LOOKED_THROUGH_BYTES + 3), texts)) return true
   }
   return false
 }

@@ -3,6 +3,7 @@ import { takeFrom, takeOrOwe } from '../../http/rate-limit.js'
 import { hexOf } from '../../ids/key-hash.js'
 import { WAS_DUPLICATE } from '../../invocations/invocation-group.js'
 import { type Problem, problem } from '../../problems/problem-catalogue.js'
+import { ownTurn } from '../../process/own-turn.js'
 import {
   type AdmissionDeps,
   admitKey,
@@ -19,7 +20,7 @@ import { noRoomFor } from '../admission/room.js'
 import type { KeptRecords } from '../keys/kept-records.js'
 import { UNNAMED_SENDER } from '../received/sender.js'
 import { reasonOf, Tally } from '../received/tally.js'
-import { admitEach, nextTurn, SLICE } from './admit-each.js'
+import { admitEach, SLICE } from './admit-each.js'
 import {
   type BulkBody,
   type BulkItems,
@@ -199,7 +200,7 @@ async function answerAgain(
   const tally = new Tally(UNNAMED_SENDER)
   const ids = newEventIds()
   for (const item of items) {
-    if (item.index % SLICE === SLICE - 1) await nextTurn()
+    if (item.index % SLICE === SLICE - 1) await ownTurn()
     const outcome = outcomes[item.index]
     if (outcome === 'accepted' || outcome === 'duplicate') {
       const refused = identify(item, caller, deps, record.receivedAtMs, ids)

@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { BULK_EVENTS_MAX } from '../../invocations/limits.js'
+import { ownTurn } from '../../process/own-turn.js'
 
 /** Bytes scanned before yielding to the event loop: about half a millisecond. */
 export const SLICE_BYTES = 256 * 1024
@@ -47,7 +47,7 @@ export function skipBlanks(bytes: Uint8Array, from: number, to: number): number 
 
 /** The same of any number of bytes, in slices. */
 export async function skipBlanksInTurns(bytes: Uint8Array, from: number, to: number): Promise<number> {
-  for (let at = from; ; await nextTurn()) {
+  for (let at = from; ; await ownTurn()) {
     const sliceEnd = Math.min(to, at + SLICE_BYTES)
     at = skipBlanks(bytes, at, sliceEnd)
     if (at < sliceEnd || at === to) return at
@@ -63,7 +63,7 @@ export function trimBlanks(bytes: Uint8Array, from: number, to: number): number 
 
 /** The same of any number of bytes, in slices. */
 export async function trimBlanksInTurns(bytes: Uint8Array, from: number, to: number): Promise<number> {
-  for (let end = to; ; await nextTurn()) {
+  for (let end = to; ; await ownTurn()) {
     const sliceStart = Math.max(from, end - SLICE_BYTES)
     end = trimBlanks(bytes, sliceStart, end)
     if (end > sliceStart || end === from) return end

@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { InvocationEvent } from '../../invocations/invocation-schema.js'
 import { type FieldError, problem } from '../../problems/problem-catalogue.js'
+import { ownTurn } from '../../process/own-turn.js'
 import {
   ByReader,
   InText,
@@ -77,7 +77,7 @@ export function jsonRoute({ name, wanted, map, keepsTags }: JsonSource): IntakeR
       for (let place = 0; place < found.count; place++) {
         const [start, end] = [found.starts[place] as number, found.ends[place] as number]
         if (start > sliceEnd || place % PAYLOADS_PER_TURN === PAYLOADS_PER_TURN - 1) {
-          await nextTurn()
+          await ownTurn()
           sliceEnd = start + SLICE_BYTES
         }
         const selection = selector.select(

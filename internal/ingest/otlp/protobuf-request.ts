@@ -38,10 +38,13 @@ export function* readProtobufRequest(
   const reader = new ProtobufReader(bytes)
   const telemetry = new Telemetry()
   const readRecord = signal === 'traces' ? readSpan : readLogRecord
-  let pauseAt = SLICE_BYTES
+  let [readBytes, from] = [0, 0]
   const isPauseDue = (): boolean => {
-    if (reader.at < pauseAt) return false
-    pauseAt = reader.at + SLICE_BYTES
+    // Behind what was looked through, the reader goes back.
+    readBytes += Math.max(0, reader.at - from)
+    from = reader.at
+    if (readBytes < SLICE_BYTES) return false
+    readBytes = 0
     return true
   }
 
@@ -54,7 +57,8 @@ export function* readProtobufRequest(
     resourceEnd = nextMessage(reader, length, 1)
   ) {
     telemetry.resource.clear()
-    forEachMessage(reader, resourceEnd, 1, (end) => readAttributes(reader, end, keys, telemetry.resource))
+    const onResource = (end: number): void => readAttributes(reader, end, keys, telemetry.resource)
+    yield* eachMessage(reader, resourceEnd, 1, onResource, isPauseDue)
     for (
       let scopeEnd = nextMessage(reader, resourceEnd, 2);
       scopeEnd >= 0;
@@ -62,7 +66,8 @@ export function* readProtobufRequest(
     ) {
       telemetry.scope = ''
       telemetry.scopeVersion = ''
-      forEachMessage(reader, scopeEnd, 1, (end) => readScope(reader, end, telemetry))
+      const onScope = (end: number): void => readScope(reader, end, telemetry)
+      yield* eachMessage(reader, scopeEnd, 1, onScope, isPauseDue)
       for (let end = nextMessage(reader, scopeEnd, 2); end >= 0; end = nextMessage(reader, scopeEnd, 2)) {
         telemetry.clear()
         if (isWellFormed(readRecord, reader, end, keys, telemetry)) onTelemetry(telemetry)
@@ -111,10 +116,20 @@ function descend(reader: ProtobufReader, end: number): number {
   return reader.enter(end)
 }
 
-/** Visits the messages with this number in the message at the cursor, and goes back to its beginning. */
-function forEachMessage(reader: ProtobufReader, end: number, field: number, visit: (end: number) => void): void {
+/** Visits the messages with this number in the message at the cursor, with pauses, and goes back to its beginning. */
+function* eachMessage(
+  reader: ProtobufReader,
+  end: number,
+  field: number,
+  visit: (end: number) => void,
+  isPauseDue: () => boolean,
+): Generator<undefined, void> {
   const start = reader.at
-  for (let inner = nextMessage(reader, end, field); inner >= 0; inner = nextMessage(reader, end, field)) visit(inner)
+  while (reader.next(end)) {
+    if (reader.field === field) visit(descend(reader, end))
+    else reader.skip(end)
+    if (isPauseDue()) yield
+  }
   reader.at = start
 }
 

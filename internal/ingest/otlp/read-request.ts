@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ownTurn } from '../../process/own-turn.js'
 import { OWN_SCOPE } from '../../telemetry/spans/finished-span.js'
 import { assumptionsOf } from '../adapters/assumptions.js'
 import { nameOf } from '../adapters/fields.js'
@@ -77,7 +77,7 @@ export async function readTelemetry(
 
 async function copyOf<Copy extends ProtobufRecords | JsonRequestCopy>(bytes: Buffer, copy: Copy): Promise<Copy> {
   for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
-    if (at > 0) await nextTurn()
+    if (at > 0) await ownTurn()
     copy.write(bytes.subarray(at, at + SLICE_BYTES))
   }
   copy.end()
@@ -102,7 +102,7 @@ async function readWellFormed(
   const onMalformed = (telemetry: Telemetry): void => reading.addMalformed(telemetry)
   const read = encoding === 'protobuf' ? readProtobufRequest : readJsonRequest
   try {
-    for (const _ of read(bytes, signal, keys, onTelemetry, onMalformed)) await nextTurn()
+    for (const _ of read(bytes, signal, keys, onTelemetry, onMalformed)) await ownTurn()
     return reading
   } catch (cause) {
     if (cause instanceof MalformedRequest) return cause.message

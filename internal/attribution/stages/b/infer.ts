@@ -1,7 +1,7 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { EventFacts } from '../../../inference/learning/features.js'
 import type { Model, Prediction } from '../../../inference/learning/model.js'
 import { predict } from '../../../inference/learning/predict.js'
+import { ownTurn } from '../../../process/own-turn.js'
 
 /** Time limit of a model per batch. For a larger batch it applies per `BATCH_EVENTS` events. */
 export const BATCH_MS_MAX = 50
@@ -69,7 +69,7 @@ export async function infer(
     }
     const isShort = sliceMs * 2 < SLICE_MS
     sliceEvents = Math.min(BATCH_EVENTS, isShort ? sliceEvents * 2 : Math.max(FIRST_EVENTS, sliceEvents >> 1))
-    if (!isShort) await yieldToEventLoop()
+    if (!isShort) await ownTurn()
   }
   return { kind: 'inferred', predictions, isLate }
 }

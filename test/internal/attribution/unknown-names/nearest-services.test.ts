@@ -1,6 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { NearestServices } from '../../../../internal/attribution/unknown-names/nearest-services.js'
+import { COMPARED_MAX, NearestNames } from '../../../../internal/attribution/unknown-names/nearest.js'
+import { NearestServices, nearestOfEach } from '../../../../internal/attribution/unknown-names/nearest-services.js'
 import { type ServiceEntry, WatchedDirectory } from '../../../../internal/directory/directory.js'
 import { directoryKey } from '../../../../internal/directory/directory-key.js'
 
@@ -73,4 +75,28 @@ test('a service that changes while the directory is read leaves none of its old 
 
   const names = await nearest.of('tnt_a')
   expect([names.of('kase-front'), names.of('rechnug-svc')]).toEqual([[], ['first']])
+})
+
+test('however many ask for the nearest of many names at once, a turn of the event loop compares a few', async () => {
+  const nearest = new NearestNames()
+  const nameOf = (n: number): string => `payments-gateway-payments-gateway-${n.toString(36)}`
+  for (let n = 0; n < 2_000; n++) nearest.add({ name: nameOf(n), service: nameOf(n) })
+  const names = Array.from({ length: 50 }, (_, n) => nameOf(5_000 + n))
+  let open = 4
+  const ask = async (): Promise<unknown> => {
+    const found = await nearestOfEach(nearest, names, new AbortController().signal)
+    open--
+    return found
+  }
+  const perTurn: number[] = []
+
+  const asked = Promise.all(Array.from({ length: open }, ask))
+  while (open > 0) {
+    const before = nearest.compared
+    await nextTurn()
+    perTurn.push(nearest.compared - before)
+  }
+
+  expect(await asked).toEqual(Array.from({ length: 4 }, () => names.map((name) => nearest.of(name))))
+  expect(Math.max(...perTurn)).toBeLessThanOrEqual(2 * COMPARED_MAX)
 })

@@ -5,6 +5,7 @@ import { JsonRequestCopy } from '../../../../internal/ingest/otlp/json-copy.js'
 import { readJsonRequest } from '../../../../internal/ingest/otlp/json-request.js'
 import { KeyList } from '../../../../internal/ingest/otlp/key-list.js'
 import { MalformedRequest } from '../../../../internal/ingest/otlp/malformed.js'
+import { bytesField } from '../../../../internal/ingest/otlp/otlp-answers.js'
 import { ProtobufRecords } from '../../../../internal/ingest/otlp/protobuf-copy.js'
 import { readProtobufRequest } from '../../../../internal/ingest/otlp/protobuf-request.js'
 import { FACT, type FactName, KEYS_OF_FACTS } from '../../../../internal/ingest/otlp/span-facts.js'
@@ -394,4 +395,23 @@ describe.each(['traces', 'logs'] as const)('%s', (signal) => {
     },
     FUZZ_MS_MAX,
   )
+})
+
+test('what is looked through for a scope or a resource, and then read, is both in slices', () => {
+  const spans = Buffer.alloc(1_000_000, Buffer.from([0x12, 0]))
+  let read = 0
+  const request = readProtobufRequest(
+    bytesField(1, bytesField(2, spans)),
+    'traces',
+    KEYS,
+    () => read++,
+    () => undefined,
+  )
+  const pauses = { before: 0, after: 0 }
+
+  for (const _ of request) pauses[read === 0 ? 'before' : 'after']++
+
+  // Of 32 KiB each: half a million spans are looked through for their scope first.
+  expect(pauses).toEqual({ before: 31, after: 31 })
+  expect(read).toBe(500_000)
 })
