@@ -8,6 +8,12 @@ export const WINDOW_BYTES_MAX = 2 ** 23
 
 const NO_BYTES: Buffer = Buffer.alloc(0)
 const MAGIC = 0xfd2fb528
+/** Of frames that hold nothing to unpack; the last four bits are free (RFC 8878 section 3.1.2). */
+const SKIPPABLE_MAGIC = 0x184d2a50
+/** Magic and length. */
+const SKIPPABLE_HEADER_BYTES = 8
+/** Of one body. Programs that pack in parallel write 12 bytes per frame, and tables of their places at the end. */
+const SKIPPED_BYTES_MAX = 1024 * 1024
 const CHECKSUM_BYTES = 4
 /** Magic, descriptor, and the window or the first byte of the length. */
 const HEADER_BYTES_MIN = 6
@@ -34,6 +40,9 @@ export class ZstdUnpacker extends Transform {
   private place: 'header' | 'block' | 'checksum' = 'header'
   private hasChecksum = false
   private blocks = 0
+  /** Bytes of the current frame that are to be skipped, and of all such frames. */
+  private toSkip = 0
+  private skippedBytes = 0
   unpackedBytes = 0
   private readonly frames = new Decompress((bytes) => {
     this.unpackedBytes += bytes.length
@@ -45,7 +54,7 @@ export class ZstdUnpacker extends Transform {
   }
 
   override _flush(done: TransformCallback): void {
-    if (this.place !== 'header' || this.unit.length > 0) return done(new Error('the frame does not end'))
+    if (this.place !== 'header' || this.unit.length + this.toSkip > 0) return done(new Error('the frame does not end'))
     try {
       // It holds back a frame of less than 18 bytes.
       this.frames.push(NO_BYTES, true)
@@ -58,13 +67,22 @@ export class ZstdUnpacker extends Transform {
   private async unpack(chunk: Buffer): Promise<void> {
     const { unit } = this
     for (let at = 0; at < chunk.length && !this.destroyed; ) {
+      if (this.toSkip > 0) {
+        const skipped = Math.min(this.toSkip, chunk.length - at)
+        this.toSkip -= skipped
+        at += skipped
+        continue
+      }
       const end = Math.min(chunk.length, at + this.unitLength() - unit.length)
       unit.add(chunk, at, end)
       at = end
       if (unit.length < this.unitLength()) continue
       const bytes = unit.written
-      this.endUnit(bytes)
-      this.frames.push(bytes.length > KEPT_BYTES_MAX ? bytes : Buffer.from(bytes))
+      if (this.place === 'header' && isSkippable(bytes)) this.skip(bytes)
+      else {
+        this.endUnit(bytes)
+        this.frames.push(bytes.length > KEPT_BYTES_MAX ? bytes : Buffer.from(bytes))
+      }
       unit.length = 0
       if (this.blocks % BLOCKS_PER_TURN === 0) await ownTurn()
     }
@@ -83,6 +101,20 @@ export class ZstdUnpacker extends Transform {
     }
   }
 
+  private skip(header: Buffer): void {
+    this.toSkip = header.readUInt32LE(4)
+    this.skippedBytes += this.toSkip
+    if (this.skippedBytes > SKIPPED_BYTES_MAX) throw new Error('too much of it is to be skipped')
+    this.countBlock()
+  }
+
+  /** Also a frame that is skipped: it costs a turn, and holds nothing. */
+  private countBlock(): void {
+    if (++this.blocks > SMALL_BLOCKS_MAX + this.unpackedBytes / BLOCK_BYTES_MEAN_MIN) {
+      throw new Error('too many blocks are small')
+    }
+  }
+
   private endUnit(bytes: Buffer): void {
     switch (this.place) {
       case 'header':
@@ -91,9 +123,7 @@ export class ZstdUnpacker extends Transform {
         this.place = 'block'
         return
       case 'block':
-        if (++this.blocks > SMALL_BLOCKS_MAX + this.unpackedBytes / BLOCK_BYTES_MEAN_MIN) {
-          throw new Error('too many blocks are small')
-        }
+        this.countBlock()
         if (((bytes[0] as number) & 1) !== 0) this.place = this.hasChecksum ? 'checksum' : 'header'
         return
       case 'checksum':
@@ -102,7 +132,10 @@ export class ZstdUnpacker extends Transform {
   }
 }
 
+const isSkippable = (header: Buffer): boolean => (header.readUInt32LE(0) & ~0xf) === SKIPPABLE_MAGIC
+
 function headerLength(bytes: Buffer): number {
+  if (isSkippable(bytes)) return SKIPPABLE_HEADER_BYTES
   if (bytes.readUInt32LE(0) !== MAGIC) throw new Error('this is no frame')
   const { isSingle, lengthBytes, hasDictionary } = descriptorOf(bytes)
   if (hasDictionary) throw new Error('the frame has a dictionary')

@@ -53,6 +53,31 @@ test('the window is at most 8 MiB, and small blocks are refused once they are ma
   expect(await unpacked(frameOf(EIGHT_MIB, ...Array(10_000).fill(1)))).toBe('too many blocks are small')
 })
 
+/** A frame that holds nothing to unpack. */
+function skippable(size: number, variant = 0): Buffer {
+  const frame = Buffer.alloc(8 + size, 'x')
+  frame.writeUInt32LE(0x184d2a50 + variant)
+  frame.writeUInt32LE(size, 4)
+  return frame
+}
+
+test('frames that are to be skipped are, wherever they are and however they are cut', async () => {
+  const bytes = Buffer.concat([skippable(4), PACKED, skippable(0, 7), skippable(300, 15), PACKED, skippable(9)])
+  for (const pieceBytes of [1, 5, 64, bytes.length]) expect(String(await unpacked(bytes, pieceBytes))).toBe(TEXT + TEXT)
+  expect(String(await unpacked(skippable(20)))).toBe('')
+
+  expect(await unpacked(skippable(20).subarray(0, 25))).toBe('the frame does not end')
+})
+
+test('what is to be skipped is bounded: in bytes, and in frames beside what is unpacked', async () => {
+  const MIB = 1024 * 1024
+  expect(await unpacked(Buffer.concat([skippable(MIB), PACKED]))).toHaveLength(TEXT.length)
+  expect(await unpacked(Buffer.concat([skippable(MIB), skippable(1)]))).toBe('too much of it is to be skipped')
+  expect(await unpacked(Buffer.concat(Array.from({ length: 65 }, () => skippable(0))))).toBe(
+    'too many blocks are small',
+  )
+})
+
 test('an unpacker that was given up unpacks no more', async () => {
   const unpacker = new ZstdUnpacker()
   let pieces = 0
