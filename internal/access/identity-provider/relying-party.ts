@@ -2,6 +2,7 @@ import type * as OpenId from 'openid-client'
 import { AnswerTooLong, boundedFetch } from '../../outbound/bounded-answer.js'
 import { type Claims, lacksClaims } from './claims.js'
 import { redirectUriOf, type StoredProvider } from './provider.js'
+import { AnyCompany, faultOfProvider } from './provider-fault.js'
 import { type Description, type Findings, findingsOf, type JsonWebKeys } from './set-up-check.js'
 import { authTimeOf, faultOfIssue, SKEW_S } from './token-times.js'
 
@@ -25,7 +26,7 @@ export interface Proven {
   readonly authTimeS: number | undefined
 }
 
-/** The provider cannot be reached, or answers nonsense. */
+/** The provider cannot be reached, or answers nonsense; the message says which, in words of ours. */
 export class ProviderUnavailable extends Error {}
 /** The provider, or the person there, refused the sign-in; or its answer does not hold. */
 export class ProviderRefused extends Error {}
@@ -83,15 +84,14 @@ export function relyingParty({ baseUrl, secretOf, clock }: RelyingPartyDeps): Re
       const metadata = (await discover(openid, provider, secretOf(provider))).serverMetadata()
       return { metadata, keys: await keysOf(provider, metadata) }
     } catch (cause) {
-      return { fault: faultOf(cause) }
+      return { fault: faultOfProvider(cause) }
     }
   }
 
   return {
     async begin(provider, { state, nonce, verifier, maxAgeS, asksAgain }) {
       const openid = await library()
-      const config = await configOf(openid, provider).catch(unavailable)
-      return openid.buildAuthorizationUrl(config, {
+      const parameters = {
         redirect_uri: redirectUriOf(baseUrl, provider),
         scope: provider.scope ?? SCOPE,
         state,
@@ -101,12 +101,19 @@ export function relyingParty({ baseUrl, secretOf, clock }: RelyingPartyDeps): Re
         ...(maxAgeS !== undefined && { max_age: String(maxAgeS) }),
         // For providers that do not know max_age.
         ...((asksAgain || maxAgeS === 0) && { prompt: 'login' }),
-      })
+      }
+      try {
+        return openid.buildAuthorizationUrl(await configOf(openid, provider), parameters)
+      } catch (cause) {
+        throw unavailableOf(cause)
+      }
     },
 
     async finish(provider, answer, { state, nonce, verifier }) {
       const openid = await library()
-      const config = await configOf(openid, provider).catch(unavailable)
+      const config = await configOf(openid, provider).catch((cause: unknown) => {
+        throw unavailableOf(cause)
+      })
       try {
         const tokens = await openid.authorizationCodeGrant(config, answer, {
           expectedState: state,
@@ -159,7 +166,7 @@ async function discover(
   // The library compares the issuer, but for Entra and B2C: these name a company by its id, however it was asked for. For
   // all companies (common, organizations) they leave a placeholder: accounts of any company would be let in.
   if (server.issuer.includes('{tenantid}')) {
-    throw new ProviderUnavailable(`it signs in accounts of any company (${server.issuer})`)
+    throw new AnyCompany()
   }
   const way = provider.client_authentication ?? preferredOf(server.token_endpoint_auth_methods_supported)
   if (way === 'client_secret_post') return byForm
@@ -199,12 +206,5 @@ const isRefusal = (openid: typeof OpenId, cause: unknown): boolean =>
     !(cause.cause instanceof TypeError || cause.cause instanceof AnswerTooLong))
 
 const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
-/** With what lies behind it: a connection that was refused is a "fetch failed" first. */
-function faultOf(cause: unknown): string {
-  const inner = cause instanceof Error && cause.cause instanceof Error ? `: ${faultOf(cause.cause)}` : ''
-  return `${messageOf(cause)}${inner}`
-}
-const unavailableOf = (cause: unknown): ProviderUnavailable => new ProviderUnavailable(messageOf(cause), { cause })
-const unavailable = (cause: unknown): never => {
-  throw unavailableOf(cause)
-}
+const unavailableOf = (cause: unknown): ProviderUnavailable =>
+  new ProviderUnavailable(faultOfProvider(cause), { cause })

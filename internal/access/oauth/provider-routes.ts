@@ -2,12 +2,18 @@ import { createHmac } from 'node:crypto'
 import { networkOf } from '../../auth/addresses.js'
 import type { Exchange } from '../../http/exchange.js'
 import type { Route } from '../../http/route.js'
-import { problem } from '../../problems/problem-catalogue.js'
+import { type Problem, problem } from '../../problems/problem-catalogue.js'
 import type { Logger } from '../../telemetry/log.js'
 import { type ProviderPerson, personOf } from '../identity-provider/claims.js'
 import { kindOf } from '../identity-provider/known-providers.js'
 import { CALLBACK_PATH, redirectUriOf, type StoredProvider } from '../identity-provider/provider.js'
-import { type Began, type Proven, ProviderRefused, type RelyingParty } from '../identity-provider/relying-party.js'
+import {
+  type Began,
+  type Proven,
+  ProviderRefused,
+  ProviderUnavailable,
+  type RelyingParty,
+} from '../identity-provider/relying-party.js'
 import { isStubborn, recencyOf } from '../identity-provider/token-times.js'
 import type { PeopleFromProvider, SignedIn } from '../users/from-provider.js'
 import {
@@ -43,9 +49,10 @@ export interface ProviderSignIn {
 
 const START_PATH = '/v1/oauth/provider'
 
-const UNAVAILABLE = problem('SERVICE_UNAVAILABLE', 'The identity provider cannot be reached. Try again.', {
-  retryAfterSeconds: 5,
-})
+const unavailable = (cause: unknown): Problem => {
+  const why = cause instanceof ProviderUnavailable ? `: ${cause.message}` : ''
+  return problem('SERVICE_UNAVAILABLE', `The identity provider cannot be used now${why}.`, { retryAfterSeconds: 5 })
+}
 const NOT_PROVEN = problem('INVALID_CREDENTIALS', 'The identity provider did not confirm the sign-in.')
 const OTHERS_ANSWER = problem(
   'INVALID_CREDENTIALS',
@@ -97,8 +104,8 @@ export function providerRoutes(deps: OAuthDeps, signIn: ProviderSignIn, limits: 
       const address = await relyingParty.begin(provider, beganOf(deps.signInKey, state, request, timesAsked > 0))
       redirectTo(exchange, address.href)
     } catch (cause) {
-      log.warn({ reason: messageOf(cause), tenant_id: provider.tenant_id }, 'the identity provider cannot be reached')
-      exchange.replyProblem(UNAVAILABLE)
+      log.warn({ reason: messageOf(cause), tenant_id: provider.tenant_id }, 'the identity provider cannot be used')
+      exchange.replyProblem(unavailable(cause))
     }
   }
 
@@ -185,7 +192,7 @@ function comingBack(
     } catch (cause) {
       log.warn({ reason: messageOf(cause), tenant_id: tenantId }, 'a sign-in at the identity provider failed')
       if (cause instanceof ProviderRefused) return refuse(NOT_PROVEN.detail)
-      return exchange.replyProblem(UNAVAILABLE)
+      return exchange.replyProblem(unavailable(cause))
     }
     const person = personOf(provider, proven.claims)
     if (typeof person === 'string') return refuse(person)
