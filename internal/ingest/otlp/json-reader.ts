@@ -13,7 +13,7 @@ const MINUS = 0x2d
 
 /** Nesting of a request; OTLP needs about 12, and more where attributes hold objects. */
 export const DEPTH_MAX = 64
-/** Objects and arrays of a request: more than 20 MiB of real attributes have, and few enough to be skipped at once. */
+/** Objects and arrays of a request: more than 20 MiB of real attributes have. */
 const CONTAINERS_MAX = 1_000_000
 
 /** Of a value, before it is read. */

@@ -132,10 +132,15 @@ class ResourceReader {
       telemetry.clear()
       if (this.isWellFormed()) this.onTelemetry(telemetry)
       else this.onMalformed(telemetry)
-      if (json.at < this.pauseAt) continue
-      this.pauseAt = json.at + SLICE_BYTES
-      yield
+      if (this.isPauseDue()) yield
     }
+  }
+
+  private isPauseDue(): boolean {
+    const { at } = this.json
+    if (at < this.pauseAt) return false
+    this.pauseAt = at + SLICE_BYTES
+    return true
   }
 
   /** Reads the record at the cursor. */
@@ -175,15 +180,32 @@ class ResourceReader {
       else if (hasFirst) yield* readThen()
       else {
         later.push(json.at)
-        json.skip()
+        yield* this.skipList(then)
       }
     }
     const end = json.at
     for (const start of later) {
       json.at = start
+      this.pauseAt = start + SLICE_BYTES
       yield* readThen()
     }
     json.at = end
+  }
+
+  /** Skips the scopes of a resource, or the records of a scope. */
+  private *skipList(name: Buffer): Generator<undefined, void> {
+    const { json, signal } = this
+    const { records } = NAMES[signal]
+    for (let more = json.enterArray(); more; more = json.nextElement()) {
+      if (name === records) json.skip()
+      else {
+        for (let next = json.enterObject(); next; next = json.nextMember()) {
+          if (json.isKey(records)) yield* this.skipList(records)
+          else json.skip()
+        }
+      }
+      if (this.isPauseDue()) yield
+    }
   }
 }
 const SCOPE_BYTES_MAX = 256

@@ -415,3 +415,28 @@ test('what is looked through for a scope or a resource, and then read, is both i
   expect(pauses).toEqual({ before: 31, after: 31 })
   expect(read).toBe(500_000)
 })
+
+test('JSON that names a scope or a resource behind its spans is skipped and read in slices', () => {
+  const span = { attributes: [{ key: 'gen_ai.request.model', value: { stringValue: 'm'.repeat(200) } }] }
+  const spans = Array.from({ length: 5_000 }, () => span)
+  for (const scopes of [
+    { scopeSpans: [{ spans, scope: { name: 'late' } }] },
+    { scopeSpans: [{ scope: {}, spans }], resource: {} },
+  ]) {
+    const bytes = Buffer.from(JSON.stringify({ resourceSpans: [scopes] }))
+    let read = 0
+    const pauses = { before: 0, after: 0 }
+    const request = readJsonRequest(
+      bytes,
+      'traces',
+      KEYS,
+      () => read++,
+      () => undefined,
+    )
+
+    for (const _ of request) pauses[read === 0 ? 'before' : 'after']++
+
+    expect(read).toBe(5_000)
+    expect(Math.min(pauses.before, pauses.after)).toBeGreaterThan(bytes.length / (40 * 1024))
+  }
+})
