@@ -38,6 +38,8 @@ const WARM_UP_EVENTS = 5_000
 /** For gateways to share their rate limits. */
 const JOINED_MS = 2_000
 const SETTLE_MS = 500
+/** A gateway collects its garbage once, at the first look, each 10 s, that finds it idle since the last. */
+const COLLECTED_MS = 25_000
 const IDLE_MS = 10_000
 const RATIO_MAX = 2
 const IDLE_CORES_MAX = 0.01
@@ -132,6 +134,7 @@ export async function compareGateways(
 
 /** Of each of these processes, on average. */
 async function idleCores(pids: readonly number[]): Promise<number> {
+  await sleep(COLLECTED_MS)
   const spent = (): number => pids.reduce((sum, pid) => sum + (processSeconds(pid) ?? Number.NaN), 0)
   const before = spent()
   await sleep(IDLE_MS)
