@@ -3,15 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Agent, request } from 'undici'
 import { DEFAULT_SETTINGS, type Tenant } from '../../internal/auth/tenant.js'
-import { createPublisher, publishOrThrow } from '../../internal/broker/publisher.js'
-import { eventId, storedText } from '../../internal/events/event.js'
+import { createPublisher } from '../../internal/broker/publisher.js'
+import { eventsPublisher, type PublishEvents } from '../../internal/events/publish-event.js'
 import { randomId, tenantIdsCache } from '../../internal/ids/ids.js'
 import { nodeFlagsOf } from '../../internal/local/supervisor/processes.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { formatSecret, type StoredWebhook, storeSecret } from '../../internal/webhooks/endpoint.js'
 import { SIGNING_KEYS, TENANTS, WEBHOOKS } from '../../streams/buckets.js'
-import { eventsSubject } from '../../streams/events.js'
 import { launchDnsServer } from '../../test/support/dns-server.js'
 import { type Ground, roleEnv, roleMain, says } from '../ingest/servers.js'
 import { RECEIVER_HOST, writeLocalCertificate } from './certificate.js'
@@ -24,7 +23,7 @@ export class Delivering {
   readonly certFile: string
   readonly courierPid: number
   private readonly ground: Ground
-  private readonly publish: ReturnType<typeof createPublisher>['publish']
+  private readonly publish: PublishEvents
   private readonly idsOf: ReturnType<typeof tenantIdsCache>
   private readonly masterKeys: ReturnType<typeof readMasterKeys>
   private readonly agent = new Agent({ connect: { rejectUnauthorized: false } })
@@ -38,9 +37,9 @@ export class Delivering {
     this.origin = `https://127.0.0.1:${started.port}`
     this.certFile = started.certFile
     this.courierPid = started.courierPid
-    this.publish = createPublisher(ground.broker.connection).publish
     this.masterKeys = keys.masterKeys
     this.idsOf = tenantIdsCache(keys.ids)
+    this.publish = eventsPublisher(createPublisher(ground.broker.connection), this.idsOf)
   }
 
   static async open(
@@ -120,13 +119,14 @@ export class Delivering {
     for (const id of gone) await bucket.delete(id)
   }
 
-  /** Publishes one event, of which each endpoint of the tenant gets a delivery. */
-  async tell(tenantId: string): Promise<void> {
-    const cause = randomBytes(8).toString('hex')
-    const data = { old_key_id: 'key_old', new_key_id: cause }
-    const id = eventId(this.idsOf(tenantId), 'apikey.rotated', cause)
-    const text = storedText(id, { tenantId, type: 'apikey.rotated', cause, data })
-    await publishOrThrow(this.publish, eventsSubject(tenantId, 'apikey.rotated'), Buffer.from(text), id)
+  /** Publishes events, of each of which each endpoint of the tenant gets a delivery. */
+  tell(tenantId: string, count = 1): Promise<void> {
+    return this.publish(
+      Array.from({ length: count }, () => {
+        const cause = randomBytes(8).toString('hex')
+        return { tenantId, type: 'apikey.rotated', cause, data: { old_key_id: 'key_old', new_key_id: cause } }
+      }),
+    )
   }
 
   /** Deliveries that the receiver got since the last call. */
