@@ -32,7 +32,6 @@ runMain('attributor', async () => {
   await reportWhileWaiting('the store', storeConnection.url, prepared)
   const checkpoints = await broker.bucket(CHECKPOINTS)
   const publisher = createPublisher(broker.connection)
-  const { publish } = publisher
   const subscriptions = await watchSubscriptions(broker, onLost)
   const watermark = await followWatermark(checkpoints, onLost, role.clock)
   const staleMs = config.indexStaleSeconds * 1000
@@ -41,8 +40,8 @@ runMain('attributor', async () => {
   // The lane feeds stage A.
   const membership = await role.join([...config.stages, ...(config.stages.includes('a') ? ['l'] : [])])
   const logs = openOwnedLogs({ ...role, checkpoints, membership }, signal)
-  logs.run(await openObservations({ ...role, publish, bytesMax: role.layout.observationsBytesMax }))
-  logs.run(await openAuditLog({ ...role, publish, key: await role.signingKey('audit') }))
+  logs.run(await openObservations({ ...role, ...publisher, bytesMax: role.layout.observationsBytesMax }))
+  logs.run(await openAuditLog({ ...role, ...publisher, key: await role.signingKey('audit') }))
   logs.read(await openEventLog(broker, store, log))
   const idsOf = tenantIdsCache(await role.signingKey('ids'))
   const attributor = await openAttributor(
@@ -55,12 +54,12 @@ runMain('attributor', async () => {
       membership,
       watermark,
       ...publisher,
-      publishEvent: eventPublisher(publish, idsOf),
+      publishEvent: eventPublisher(publisher.publish, idsOf),
       publishEvents: eventsPublisher(publisher, idsOf),
       identityKeyOf: identityKeysCache(await role.signingKey('identities')),
       subscribesToRecords: (tenantId) => subscriptions(tenantId, 'attribution.materialized'),
       subscribesToMerges: (tenantId) => subscriptions(tenantId, 'attribution.merged'),
-      audit: auditOnce(publish),
+      audit: auditOnce(publisher.publish),
       staleMs,
       reference,
     },
