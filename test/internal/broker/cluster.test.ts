@@ -1,8 +1,9 @@
 import { beforeAll, expect, test } from 'vitest'
 import { type Broker, connectBroker } from '../../../internal/broker/connect.js'
 import { readLog } from '../../../internal/broker/log.js'
-import { createPublisher, publishOrThrow } from '../../../internal/broker/publisher.js'
+import { createPublisher, publishAllOrThrow, publishOrThrow } from '../../../internal/broker/publisher.js'
 import { AUDIT, auditSubject } from '../../../streams/audit.js'
+import { EVENTS, eventsSubject } from '../../../streams/events.js'
 import { addStream, type Cluster, launchCluster } from '../../support/cluster.js'
 
 const connect = (url: string): Promise<Broker> => connectBroker({ url, user: '', password: '', name: 'test' })
@@ -12,6 +13,25 @@ const RANGE = { stream: AUDIT.name, subject: 'audit.*', from: 1, messagesMax: 10
 let cluster: Cluster
 beforeAll(async () => {
   cluster = await launchCluster()
+}, 60_000)
+
+test('three replicas store groups of messages in order, and those of a repeated group once', async () => {
+  const broker = await connect(cluster.url)
+  await addStream(broker, { ...EVENTS, subjects: [...EVENTS.subjects], num_replicas: 3 })
+  const publisher = createPublisher(broker.connection)
+  const ids = Array.from({ length: 600 }, (_, i) => `evt_${i}`)
+  const subject = eventsSubject('tnt_one', 'attribution.materialized')
+  const publish = (some: readonly string[]) =>
+    publishAllOrThrow(publisher, some, (messageId) => ({ subject, payload: Buffer.from(messageId), messageId }))
+
+  await publish(ids.slice(0, 300))
+  await publish(ids)
+  await publish(ids)
+
+  const range = { stream: EVENTS.name, subject, from: 1, messagesMax: 1_000, bytesMax: 2 ** 20 }
+  const read = async (): Promise<string[]> => (await readLog(broker.manager, range)).map(({ messageId }) => messageId)
+  await expect.poll(read, { timeout: 10_000 }).toEqual(ids)
+  await broker.close()
 }, 60_000)
 
 test('with one of the listed servers down, a role connects, and reads what all three have stored', async () => {
