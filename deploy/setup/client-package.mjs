@@ -31,7 +31,8 @@ await runSetUpMain(async () => {
 async function writeCode() {
   const { rolldown } = await import('rolldown')
   const input = Object.fromEntries(Object.entries(ENTRIES).map(([name, file]) => [name, join(SOURCES, `${file}.ts`)]))
-  const built = await rolldown({ input, platform: 'neutral', external: /^node:/, tsconfig: false })
+  const plugins = [{ name: 'tables', transform: withoutSources }]
+  const built = await rolldown({ input, platform: 'neutral', external: /^node:/, tsconfig: false, plugins })
   const { output } = await built.write({ dir: join(TARGET, 'cjs'), format: 'cjs', minify: true })
   await built.close()
   mkdirSync(join(TARGET, 'esm'))
@@ -41,6 +42,16 @@ async function writeCode() {
     const code = `import code from '../cjs/${chunk.fileName}'\n\nexport const { ${names} } = code\n`
     writeFileSync(join(TARGET, 'esm', chunk.fileName), code)
   }
+}
+
+/**
+ * Where a row of a table is from is for its readers here: nothing reads it at run time.
+ *
+ * @param {string} code
+ * @param {string} file
+ */
+function withoutSources(code, file) {
+  return /(?:hosts|model-forms)\.ts$/.test(file) ? code.replaceAll(/\bsource: '[^'\n]*',?/g, '') : code
 }
 
 /** The declarations of the entries, and of what they name. */
