@@ -27,7 +27,7 @@ const WANTED: ReadonlyMap<string, number> = new Map([
 ])
 const KEY_LENGTH_MAX = 32
 /** Objects that hold the answer within an event of a stream, or within a line of a batch. */
-const HOLDERS: ReadonlySet<string> = new Set(['response', 'message', 'interaction', 'result'])
+const HOLDERS: ReadonlySet<string> = new Set(['response', 'message', 'interaction', 'result', 'delta'])
 const HOLDERS_DEEP = 3
 
 const QUOTE = 0x22

@@ -85,6 +85,7 @@ export class Answer {
 
 const OUTCOMES: ReadonlyMap<unknown, 'success' | 'error'> = new Map([
   ['message_stop', 'success'],
+  ['message-end', 'success'],
   ['response.completed', 'success'],
   ['response.incomplete', 'success'],
   ['response.failed', 'error'],
@@ -119,7 +120,7 @@ function usageIn(stated: Stated): Stated | undefined {
     const usage = objectIn(stated, name)
     if (usage !== undefined) return usage
   }
-  // Cohere's rerank and its first version.
+  // Cohere's rerank, embeddings and its first version.
   const billed = member(stated['meta'], 'billed_units')
   return typeof billed === 'object' && billed !== null ? { billed_units: billed } : undefined
 }

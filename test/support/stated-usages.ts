@@ -181,6 +181,40 @@ export const STATED_USAGES: readonly StatedUsageCase[] = [
     [{ usage: { billed_units: { input_tokens: 5, output_tokens: 7 }, tokens: { input_tokens: 71 } } }],
     { input_tokens: 5, output_tokens: 7 },
   ),
+  stated(
+    'Cohere, a streamed chat',
+    'cohere',
+    [
+      { id: 'c1', type: 'message-start', delta: { message: { role: 'assistant', content: [] } } },
+      { type: 'content-delta', index: 0, delta: { message: { content: { text: '"usage":' } } } },
+      {
+        type: 'message-end',
+        id: 'c1',
+        delta: {
+          finish_reason: 'COMPLETE',
+          usage: {
+            billed_units: { input_tokens: 3, output_tokens: 6 },
+            tokens: { input_tokens: 69, output_tokens: 6 },
+          },
+        },
+      },
+    ],
+    { input_tokens: 3, output_tokens: 6 },
+  ),
+  stated(
+    'Cohere, a streamed chat of its first version',
+    'cohere',
+    [
+      { is_finished: false, event_type: 'text-generation', text: 'a' },
+      {
+        is_finished: true,
+        event_type: 'stream-end',
+        response: { response_id: 'r', meta: { billed_units: { input_tokens: 3, output_tokens: 6 } } },
+      },
+    ],
+    { input_tokens: 3, output_tokens: 6 },
+  ),
+  stated('Cohere, embeddings', 'cohere', [{ meta: { billed_units: { input_tokens: 9 } } }], { input_tokens: 9 }),
   stated('Voyage, embeddings', 'voyage', [{ object: 'list', usage: { total_tokens: 9 } }], { input_tokens: 9 }),
   stated(
     'Bedrock, the form of Nova',
@@ -188,11 +222,43 @@ export const STATED_USAGES: readonly StatedUsageCase[] = [
     [{ usage: { inputTokens: 4, outputTokens: 10, totalTokens: 17, cacheReadInputTokenCount: 3 } }],
     { input_tokens: 7, output_tokens: 10, cached_input_tokens: 3 },
   ),
+  stated(
+    'Bedrock, the end of a stream',
+    'bedrock',
+    [
+      { generation: '', generation_token_count: 86 },
+      { 'amazon-bedrock-invocationMetrics': { inputTokenCount: 21, outputTokenCount: 86, invocationLatency: 1_870 } },
+    ],
+    { input_tokens: 21, output_tokens: 86 },
+  ),
+  stated(
+    'Bedrock, the end of a stream with a cache',
+    'bedrock',
+    [
+      {
+        'amazon-bedrock-invocationMetrics': {
+          inputTokenCount: 21,
+          outputTokenCount: 86,
+          cacheReadInputTokenCount: 1_000,
+          cacheWriteInputTokenCount: 50,
+        },
+      },
+    ],
+    { input_tokens: 1_071, output_tokens: 86, cached_input_tokens: 1_000, cache_write_tokens: 50 },
+  ),
+  stated(
+    'Bedrock, the end of a stream of a model that states its usage',
+    'bedrock',
+    [
+      { usage: { prompt_tokens: 20, completion_tokens: 80 } },
+      { 'amazon-bedrock-invocationMetrics': { inputTokenCount: 21, outputTokenCount: 86 } },
+    ],
+    { input_tokens: 20, output_tokens: 80 },
+  ),
 ]
 
 /** Those of clients that Python does not wrap. */
 export const STATED_TO_JAVASCRIPT: readonly StatedUsageCase[] = [
-  stated('Cohere, embeddings', 'cohere', [{ meta: { billed_units: { input_tokens: 9 } } }], { input_tokens: 9 }),
   stated(
     'Bedrock, Converse',
     'bedrock',
@@ -220,30 +286,6 @@ export const STATED_TO_JAVASCRIPT: readonly StatedUsageCase[] = [
     input_tokens: 7,
     output_tokens: 5,
   }),
-  stated(
-    'Bedrock, the end of a stream',
-    'bedrock',
-    [
-      { generation: '', generation_token_count: 86 },
-      { 'amazon-bedrock-invocationMetrics': { inputTokenCount: 21, outputTokenCount: 86, invocationLatency: 1_870 } },
-    ],
-    { input_tokens: 21, output_tokens: 86 },
-  ),
-  stated(
-    'Bedrock, the end of a stream with a cache',
-    'bedrock',
-    [
-      {
-        'amazon-bedrock-invocationMetrics': {
-          inputTokenCount: 21,
-          outputTokenCount: 86,
-          cacheReadInputTokenCount: 1_000,
-          cacheWriteInputTokenCount: 50,
-        },
-      },
-    ],
-    { input_tokens: 1_071, output_tokens: 86, cached_input_tokens: 1_000, cache_write_tokens: 50 },
-  ),
   stated('AI SDK 5', 'openai', [{ usage: { inputTokens: 3, outputTokens: 2, totalTokens: 5, cachedInputTokens: 1 } }], {
     input_tokens: 3,
     output_tokens: 2,

@@ -342,6 +342,31 @@ describe('a request', () => {
     expect(bodies).toEqual([STREAMED])
   })
 
+  test('to Cohere has a stream whose last event states the usage', async () => {
+    const usage = { billed_units: { input_tokens: 3, output_tokens: 6 }, tokens: { input_tokens: 69 } }
+    const events = [
+      { id: 'c1', type: 'message-start', delta: { message: { role: 'assistant' } } },
+      { type: 'content-delta', index: 0, delta: { message: { content: { text: 'hello' } } } },
+      { type: 'message-end', delta: { finish_reason: 'COMPLETE', usage } },
+    ].map(eventOf)
+    const body = JSON.stringify({ model: 'command-a-03-2025', stream: true, messages: [] })
+    const reader = (
+      await call(source(events, close).response, { body }, 'https://api.cohere.com/v2/chat')
+    ).body?.getReader()
+    for (const event of events) expect((await reader?.read())?.value).toBe(event)
+    await reader?.cancel()
+
+    expect(await recorded()).toMatchObject([
+      {
+        provider: 'cohere',
+        requested_model: 'command-a-03-2025',
+        response_id: 'c1',
+        provider_usage: usage,
+        outcome: 'success',
+      },
+    ])
+  })
+
   test("is recorded once by Google's client, whose method or fetch is ours", async () => {
     const more: unknown[] = []
     const inner = attribution.fetch({}, async () => Response.json(CHAT))

@@ -15,6 +15,8 @@ _SERVICE_TIERS = {
     "flex": "flex",
     "priority": "priority",
     "scale": "scale",
+    "priority_on_demand": "priority_on_demand",
+    "flex_discount": "flex_discount",
 }
 
 # What one request creates and later ones answer: all of these say the same.
@@ -64,7 +66,9 @@ class Answer:
         for text in self._usages:
             counts = json.loads(text, parse_float=Decimal)
             usage.update((name, value) for name, value in counts.items() if value is not None)
-        return usage
+        meta, metrics = usage.pop("meta", None), usage.pop("amazon-bedrock-invocationMetrics", None)
+        billed = meta.get("billed_units") if isinstance(meta, dict) else None
+        return usage or ({"billed_units": billed} if billed else metrics or {})
 
     @property
     def is_failed(self) -> bool:
@@ -72,7 +76,7 @@ class Answer:
 
     @property
     def is_complete(self) -> bool:
-        return self.stated.get("type") in ("message_stop", "response.completed", "response.incomplete")
+        return self.stated.get("type") in ("message_stop", "message-end", "response.completed", "response.incomplete")
 
     @property
     def is_unfinished(self) -> bool:

@@ -35,7 +35,7 @@ _MODEL_IN_PATH = re.compile(r"/(?:model/([^/]+)|(?:models|deployments)/([^/:]+))
 _MODEL_IN_FORM = re.compile(rb'name="model"\r\n\r\n([^\r]{1,256})\r\n')
 _MODEL = re.compile(rb'"model"\s*:\s*"([^"\\]{1,256})"')
 # Members of the body of whatever lets a model answer.
-_ASKS = re.compile(rb'"(?:messages|input|prompt|contents|query)"\s*:')
+_ASKS = re.compile(rb'"(?:messages?|inputs?|prompt|contents|query|texts)"\s*:')
 # They cost nothing.
 _FREE = re.compile(r"(?:count_?tokens|compute_?tokens|input_tokens|moderations|batches)$", re.I)
 # Errors of httpx after it has begun to send: the provider may bill what it was asked.

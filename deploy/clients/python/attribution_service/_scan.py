@@ -24,8 +24,10 @@ _TEXTS = (
     b"background",
 )
 _USAGES = (b"usage", b"usageMetadata", b"usage_info")
+# Where an answer states no usage: Cohere's rerank, embeddings and first version, and what Bedrock counts itself.
+_OTHERS = {b"meta": b'"billed_units"', b"amazon-bedrock-invocationMetrics": b"TokenCount"}
 # Objects that hold the answer within an event of a stream, or within a line of a batch.
-_HOLDERS = (b"response", b"message", b"interaction", b"result")
+_HOLDERS = (b"response", b"message", b"interaction", b"result", b"delta")
 _HOLDERS_DEEP = 3
 _TEXT_MAX = 512
 _USAGE_MAX = 65_536
@@ -33,7 +35,7 @@ _USAGE_MAX = 65_536
 _REST = rb'[^"\\]*(?:\\.[^"\\]*)*'
 # The same with its quote, five times as fast over a text without escaped quotes. Only one of the two can match.
 _END = rb'(?:[^"]*(?<!\\)"|(?=[^"]*\\")' + _REST + rb'")'
-_WANTED = rb'(?:%s)"\s*:' % b"|".join(_TEXTS + _USAGES + _HOLDERS)
+_WANTED = rb'(?:%s)"\s*:' % b"|".join(_TEXTS + _USAGES + tuple(_OTHERS) + _HOLDERS)
 _NO_BRACKETS = rb'[^"{}\[\]]*'
 _TEXT_REST = re.compile(_END, re.DOTALL)
 # Over texts and numbers.
@@ -84,6 +86,7 @@ class Scanner:
         # Brackets that are open within a member that is stepped over, and its bytes if it is a usage.
         self._inner = 0
         self._parts: Optional[List[bytes]] = None
+        self._key = b""
         self._is_in_text = False
         self._held = b""
 
@@ -144,9 +147,7 @@ class Scanner:
         if inner == 0 and self._parts is not None:
             self._take(data[begin:at])
             parts, self._parts = self._parts, None
-            if self._depth >= self._depths.get("usage", 0):
-                self._depths["usage"] = self._depth
-                self._usage = b"".join(parts) or None
+            self._state_usage(b"".join(parts))
         return at
 
     def _member(self, data: bytes, at: int) -> int:
@@ -168,7 +169,8 @@ class Scanner:
             self._depth += 1
         elif begin is not None or bracket is not None:
             self._inner = 1
-            self._parts = [] if begin == b"{" and key in _USAGES else None
+            self._parts = [] if begin == b"{" and (key in _USAGES or key in _OTHERS) else None
+            self._key = key
         elif data[end : end + 1] in (b'"', b""):
             return self._cut(data, found.start(1) - 1)
         return end
@@ -189,6 +191,14 @@ class Scanner:
         if self._depth >= self._depths.get(name, 0) and not (name == "type" and self._depth > 1):
             self._depths[name] = self._depth
             self._stated[name] = value.decode(errors="replace")
+
+    def _state_usage(self, usage: bytes) -> None:
+        if self._key in _OTHERS:
+            if self._usage is None and _OTHERS[self._key] in usage:
+                self._usage = b'{"%s":%s}' % (self._key, usage)
+        elif self._depth >= self._depths.get("usage", 0):
+            self._depths["usage"] = self._depth
+            self._usage = usage or None
 
     def _take(self, part: bytes) -> None:
         if self._parts is not None and sum(map(len, self._parts)) + len(part) <= _USAGE_MAX:

@@ -307,6 +307,31 @@ class Calls(unittest.TestCase):
         self.assertEqual(event["provider_usage"], {**COUNTS, "output_tokens": 250})
         self.assertEqual((event["response_id"], event["region"], event["outcome"]), ("msg_1", "us", "success"))
 
+    def test_the_last_event_of_cohere_states_the_usage(self):
+        usage = {"billed_units": {"input_tokens": 3, "output_tokens": 6}, "tokens": {"input_tokens": 69}}
+        parts = [
+            {"id": "c1", "type": "message-start", "delta": {"message": {"role": "assistant"}}},
+            {"type": "content-delta", "index": 0, "delta": {"message": {"content": {"text": "a-completion"}}}},
+            {"type": "message-end", "delta": {"finish_reason": "COMPLETE", "usage": usage}},
+        ]
+        request = httpx.post("https://api.cohere.com/v2/chat", {**ASKED, "model": "command-a-03-2025"})
+        response = self.send(httpx.event_stream(httpx.events(*parts, done=False)), request, stream=True)
+        for _ in zip(parts, response.iter_bytes()):
+            pass
+        response.close()
+        event = self.event()
+
+        self.assertEqual(event["provider_usage"], usage)
+        self.assertEqual((event["provider"], event["response_id"], event["outcome"]), ("cohere", "c1", "success"))
+
+    def test_cohere_bills_what_its_meta_says(self):
+        units = {"input_tokens": 9}
+        billed = {"api_version": {"version": "2"}, "billed_units": units}
+        for meta, sent in ((billed, [{"billed_units": units}]), ({"warnings": []}, [])):
+            answer = httpx.json_answer({"id": "e1", "embeddings": {"float": [[0.5]]}, "meta": meta})
+            self.send(answer, httpx.post("https://api.cohere.com/v2/embed", {"model": "embed-v4.0", "texts": ["a"]}))
+            self.assertEqual([event["provider_usage"] for event in self.events()], sent)
+
     def test_events_of_bedrock_are_read(self):
         started = {"type": "message_start", "message": {**MESSAGE, "usage": STARTED}}
         ended = {"type": "message_delta", "usage": {"output_tokens": 250}}
