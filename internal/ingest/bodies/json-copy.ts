@@ -41,7 +41,7 @@ const NAME_BYTES_MAX = 128
 /** A longer text of what is kept as a whole is content, whatever it is called. */
 const TEXT_BYTES_MAX = 1024 * 1024
 /** Of a unit, beside what is not kept. */
-const UNIT_BYTES_MAX = 4 * 1024 * 1024
+export const UNIT_BYTES_MAX = 4 * 1024 * 1024
 /** Bytes of a text that are looked at one by one before it counts as long. */
 const NEAR_BYTES = 48
 export const LINE_FEED = 0x0a

@@ -95,11 +95,16 @@ class ResourceReader {
     )
   }
 
-  private readResource(): void {
+  private *readResource(): Generator<undefined, void> {
     const { json, keys, telemetry } = this
     for (let more = json.enterObject(); more; more = json.nextMember()) {
-      if (json.isKey(ATTRIBUTES)) readAttributes(json, keys, telemetry.resource)
-      else json.skip()
+      if (!json.isKey(ATTRIBUTES)) json.skip()
+      else {
+        for (let next = json.enterArray(); next; next = json.nextElement()) {
+          readAttribute(json, keys, telemetry.resource)
+          if (this.isPauseDue()) yield
+        }
+      }
     }
   }
 
@@ -117,12 +122,13 @@ class ResourceReader {
     }
   }
 
-  private readScope(): void {
+  private *readScope(): Generator<undefined, void> {
     const { json, telemetry } = this
     for (let more = json.enterObject(); more; more = json.nextMember()) {
       if (json.isKey(NAME)) telemetry.scope = json.text(SCOPE_BYTES_MAX) ?? ''
       else if (json.isKey(VERSION)) telemetry.scopeVersion = json.text(SCOPE_BYTES_MAX) ?? ''
       else json.skip()
+      if (this.isPauseDue()) yield
     }
   }
 
@@ -165,7 +171,7 @@ class ResourceReader {
    */
   private *inOrder(
     first: Buffer,
-    readFirst: () => void,
+    readFirst: () => Generator<undefined, void>,
     then: Buffer,
     readThen: () => Generator<undefined, void>,
   ): Generator<undefined, void> {
@@ -174,7 +180,7 @@ class ResourceReader {
     const later: number[] = []
     for (let more = json.enterObject(); more; more = json.nextMember()) {
       if (json.isKey(first)) {
-        readFirst()
+        yield* readFirst()
         hasFirst = true
       } else if (!json.isKey(then)) json.skip()
       else if (hasFirst) yield* readThen()
@@ -263,27 +269,29 @@ function setEventName(text: string | undefined, record: Telemetry): void {
 }
 
 function readAttributes(json: JsonReader, keys: KeyList, facts: Facts): void {
-  for (let more = json.enterArray(); more; more = json.nextElement()) {
-    let listed: ListedKey | undefined
-    let valueAt = -1
-    for (let next = json.enterObject(); next; next = json.nextMember()) {
-      if (json.isKey(VALUE.key)) listed = readKey(json, keys, facts)
-      else {
-        if (json.isKey(VALUE.value)) valueAt = json.blanks()
-        json.skip()
-      }
+  for (let more = json.enterArray(); more; more = json.nextElement()) readAttribute(json, keys, facts)
+}
+
+function readAttribute(json: JsonReader, keys: KeyList, facts: Facts): void {
+  let listed: ListedKey | undefined
+  let valueAt = -1
+  for (let next = json.enterObject(); next; next = json.nextMember()) {
+    if (json.isKey(VALUE.key)) listed = readKey(json, keys, facts)
+    else {
+      if (json.isKey(VALUE.value)) valueAt = json.blanks()
+      json.skip()
     }
-    if (listed === undefined || valueAt < 0) continue
-    const end = json.at
-    json.at = valueAt
-    if (listed.members !== undefined) {
-      readMembers(json, listed.members, facts)
-      json.at = valueAt
-    }
-    const value = listed.hasNumbers === true ? readNumbers(json, listed.bytesMax) : readValue(json, listed.bytesMax)
-    if (value !== undefined) facts.set(listed, value)
-    json.at = end
   }
+  if (listed === undefined || valueAt < 0) return
+  const end = json.at
+  json.at = valueAt
+  if (listed.members !== undefined) {
+    readMembers(json, listed.members, facts)
+    json.at = valueAt
+  }
+  const value = listed.hasNumbers === true ? readNumbers(json, listed.bytesMax) : readValue(json, listed.bytesMax)
+  if (value !== undefined) facts.set(listed, value)
+  json.at = end
 }
 
 /** Of an attribute that is a JSON text. */

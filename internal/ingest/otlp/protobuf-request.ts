@@ -1,4 +1,5 @@
 import { numbersOf } from '../../usage/printed-numbers.js'
+import { UNIT_BYTES_MAX } from '../bodies/json-copy.js'
 import type { JsonMembers } from './json-members.js'
 import type { KeyList } from './key-list.js'
 import { MalformedRequest } from './malformed.js'
@@ -57,8 +58,10 @@ export function* readProtobufRequest(
     resourceEnd = nextMessage(reader, length, 1)
   ) {
     telemetry.resource.clear()
-    const onResource = (end: number): void => readAttributes(reader, end, keys, telemetry.resource)
-    yield* eachMessage(reader, resourceEnd, 1, onResource, isPauseDue)
+    const onAttribute = (end: number): undefined => void readAttribute(reader, end, keys, telemetry.resource)
+    yield* eachMessage(reader, resourceEnd, 1, isPauseDue, (end) =>
+      eachMessage(reader, end, 1, isPauseDue, onAttribute),
+    )
     for (
       let scopeEnd = nextMessage(reader, resourceEnd, 2);
       scopeEnd >= 0;
@@ -66,11 +69,11 @@ export function* readProtobufRequest(
     ) {
       telemetry.scope = ''
       telemetry.scopeVersion = ''
-      const onScope = (end: number): void => readScope(reader, end, telemetry)
-      yield* eachMessage(reader, scopeEnd, 1, onScope, isPauseDue)
+      yield* eachMessage(reader, scopeEnd, 1, isPauseDue, (end) => readScope(reader, end, telemetry, isPauseDue))
       for (let end = nextMessage(reader, scopeEnd, 2); end >= 0; end = nextMessage(reader, scopeEnd, 2)) {
         telemetry.clear()
-        if (isWellFormed(readRecord, reader, end, keys, telemetry)) onTelemetry(telemetry)
+        const isShort = end - reader.at <= UNIT_BYTES_MAX
+        if (isShort && isWellFormed(readRecord, reader, end, keys, telemetry)) onTelemetry(telemetry)
         else {
           onMalformed(telemetry)
           reader.at = end
@@ -116,25 +119,31 @@ function descend(reader: ProtobufReader, end: number): number {
   return reader.enter(end)
 }
 
+type MayPause = Generator<undefined, void>
+
 /** Visits the messages with this number in the message at the cursor, with pauses, and goes back to its beginning. */
 function* eachMessage(
   reader: ProtobufReader,
   end: number,
   field: number,
-  visit: (end: number) => void,
   isPauseDue: () => boolean,
-): Generator<undefined, void> {
+  visit: (end: number) => MayPause | undefined,
+): MayPause {
   const start = reader.at
   while (reader.next(end)) {
-    if (reader.field === field) visit(descend(reader, end))
-    else reader.skip(end)
+    if (reader.field === field) {
+      const inner = descend(reader, end)
+      yield* visit(inner) ?? []
+      reader.at = inner
+    } else reader.skip(end)
     if (isPauseDue()) yield
   }
   reader.at = start
 }
 
-function readScope(reader: ProtobufReader, end: number, telemetry: Telemetry): void {
+function* readScope(reader: ProtobufReader, end: number, telemetry: Telemetry, isPauseDue: () => boolean): MayPause {
   while (reader.next(end)) {
+    if (isPauseDue()) yield
     if (reader.field === 1) telemetry.scope = readText(reader, end, SCOPE_BYTES_MAX) ?? ''
     else if (reader.field === 2) telemetry.scopeVersion = readText(reader, end, SCOPE_BYTES_MAX) ?? ''
     else reader.skip(end)
@@ -227,13 +236,6 @@ function readStatusCode(reader: ProtobufReader, end: number): number {
     code = reader.unsigned(end)
   }
   return code
-}
-
-/** Of a resource. */
-function readAttributes(reader: ProtobufReader, end: number, keys: KeyList, facts: Facts): void {
-  for (let inner = nextMessage(reader, end, 1); inner >= 0; inner = nextMessage(reader, end, 1)) {
-    readAttribute(reader, inner, keys, facts)
-  }
 }
 
 function readAttribute(reader: ProtobufReader, end: number, keys: KeyList, facts: Facts): void {

@@ -440,3 +440,38 @@ test('JSON that names a scope or a resource behind its spans is skipped and read
     expect(Math.min(pauses.before, pauses.after)).toBeGreaterThan(bytes.length / (40 * 1024))
   }
 })
+
+describe('a message of very many attributes', () => {
+  const attribute = Buffer.concat([
+    bytesField(1, 'gen_ai.request.model'),
+    bytesField(2, bytesField(1, 'm'.repeat(200))),
+  ])
+  const many = (field: number, bytes: number): Buffer => {
+    const one = bytesField(field, attribute)
+    return Buffer.alloc(Math.ceil(bytes / one.length) * one.length, one)
+  }
+  const MIB = 1024 * 1024
+
+  function countsOf(resource: Buffer): { pauses: number; read: number; malformed: number } {
+    const counts = { pauses: 0, read: 0, malformed: 0 }
+    const onRead = (): unknown => counts.read++
+    const onMalformed = (): unknown => counts.malformed++
+    for (const _ of readProtobufRequest(bytesField(1, resource), 'traces', KEYS, onRead, onMalformed)) counts.pauses++
+    return counts
+  }
+
+  test('is malformed as a span, as in JSON: it would be read in one turn; it costs no other', () => {
+    const spans = [many(9, 4.5 * MIB), many(9, MIB)].map((span) => bytesField(2, span))
+
+    expect(countsOf(bytesField(2, Buffer.concat(spans)))).toMatchObject({ read: 1, malformed: 1 })
+  })
+
+  test('is read in slices as a resource', () => {
+    const span = bytesField(2, bytesField(2, Buffer.alloc(0)))
+
+    const { read, pauses } = countsOf(Buffer.concat([bytesField(1, many(1, 2 * MIB)), span]))
+
+    expect(read).toBe(1)
+    expect(pauses).toBeGreaterThan(60)
+  })
+})
