@@ -2,8 +2,8 @@ import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '
 
 /**
  * The Idempotency-Keys that gateways admitted, 25 bytes each (`internal/ingest/keys/admitted-keys.ts`). A gateway writes
- * them after the group of events that they belong to, and before it answers: those of several groups in one message, if
- * they were written meanwhile.
+ * them after the group of events that they belong to, and before it answers: those of all groups that the log takes in
+ * one event-loop turn in one message. It does not wait until the stream has them: the log has them, too.
  *
  * Every gateway reads the whole stream at its start, and then what the others write.
  */

@@ -43,7 +43,7 @@ interface PartitionQueue {
 /**
  * Group commit: events that arrive together are written together. All events added during one event-loop iteration
  * become one message per partition, with one write in flight per partition, and that write's acknowledgement answers
- * every event of the group. Under load, groups fill while the previous one is in flight.
+ * every event of the group, once its keys are on their way. Under load, groups fill while the previous one is in flight.
  */
 export class GroupCommit {
   private readonly writer: LogWriter
@@ -121,13 +121,10 @@ export class GroupCommit {
     return this.waitingEvents
   }
 
-  /** Resolves when no event is waiting. */
-  idle(): Promise<void> {
-    return this.waitingEvents === 0
-      ? Promise.resolve()
-      : new Promise((resolve) => {
-          this.idleListeners.push(resolve)
-        })
+  /** Resolves when no event is waiting, and the keys of all are stored. */
+  async idle(): Promise<void> {
+    if (this.waitingEvents > 0) await new Promise<void>((resolve) => this.idleListeners.push(resolve))
+    await this.sharedKeys.delivered()
   }
 
   private scheduleFlush(): void {
@@ -149,10 +146,10 @@ export class GroupCommit {
     if (stored.areBytesHeld !== true) this.buffers.release(group)
     const isInLog = stored.kind === 'stored' && stored.sequence !== undefined
     if (isInLog) this.onStored(queue.partition, stored.sequence)
-    // The next group is written while the keys of this one are.
     queue.isWriting = false
     if (queue.waiting.length > 0) this.scheduleFlush()
-    this.settle(group, isInLog && keys !== undefined ? await this.sharedKeys.store(keys) : stored)
+    if (isInLog && keys !== undefined) await this.sharedKeys.send(keys)
+    this.settle(group, stored)
   }
 
   private settle(group: OpenGroup, result: Commit): void {

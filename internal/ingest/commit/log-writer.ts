@@ -4,7 +4,7 @@ import { STREAM_FULL } from '../../broker/publisher.js'
 import type { Logger } from '../../telemetry/log.js'
 import type { Spool } from '../spool/spool.js'
 import type { SpoolRecord } from '../spool/spool-record.js'
-import { ATTEMPT_MS, type SpoolDelivery } from './spool-delivery.js'
+import { ATTEMPT_MS, KEYS_LOST, type SpoolDelivery } from './spool-delivery.js'
 
 /** Outcome of a write: the message is in the log or durable in the spool (only this is a 202), or it is unknown. */
 export type Commit = (
@@ -29,9 +29,9 @@ export interface LogWriter {
   store(subject: string, payload: Uint8Array, messageId: string, keys?: Uint8Array): Promise<Commit>
   /**
    * Stores the keys of messages that the log has. Not before: a key that is known without its event would swallow the
-   * repeat of a lost request.
+   * repeat of a lost request. While the broker is up, the connection has them when this returns.
    */
-  storeKeys(keys: Uint8Array): Promise<Commit>
+  storeKeys(keys: Uint8Array): Promise<void>
   close(): Promise<void>
 }
 
@@ -91,9 +91,9 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
 
     async storeKeys(keys) {
       const stored = await delivery.deliverKeys(keyMessageOf(keys))
-      if (stored.kind !== 'failed') return { kind: 'stored' }
+      if (stored.kind !== 'failed') return
+      KEYS_LOST.inc()
       log.error({ err: stored.error }, 'keys could not be written to the spool')
-      return { kind: 'unavailable', detail: 'The keys cannot be published, and writing them to the spool failed.' }
     },
 
     async close() {

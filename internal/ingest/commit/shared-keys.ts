@@ -1,25 +1,27 @@
 import { GROUP_BYTES_MAX } from '../../../streams/invocations.js'
 import { SENDER_BYTES } from '../keys/admitted-keys.js'
-import type { Commit, LogWriter } from './log-writer.js'
+import type { LogWriter } from './log-writer.js'
 
 interface Waiting {
   /** As `AdmittedKeys` writes them. */
   readonly payload: Uint8Array
-  readonly settle: (stored: Commit) => void
+  readonly onSent: () => void
 }
 
 /**
- * Stores the Idempotency-Keys of groups, one message at a time: those of the groups that the log takes meanwhile share
- * the next one. The broker syncs each message, and every gateway reads it.
+ * Sends the Idempotency-Keys of groups that the log has. Those of one event-loop turn share a message, which the broker
+ * syncs, and which every gateway reads. No answer waits until KEYS has it: a gateway that dies before, together with the
+ * broker, has its keys in the log (`log-tail.ts`).
  */
 export class SharedKeys {
   private readonly write: LogWriter['storeKeys']
   private readonly onWaiting: () => void
-  private readonly waiting: Waiting[] = []
-  private isWriting = false
+  private waiting: Waiting[] = []
+  /** Each ends within the time of one attempt and one write to a disk. */
+  private readonly onTheirWay = new Set<Promise<void>>()
 
   /**
-   * @param write never rejects
+   * @param write hands the message to the connection before it returns; never rejects
    * @param onWaiting asks for `flush`, soon: with what else is to be written, so that one write takes both
    */
   constructor(write: LogWriter['storeKeys'], onWaiting: () => void) {
@@ -27,25 +29,31 @@ export class SharedKeys {
     this.onWaiting = onWaiting
   }
 
-  /** @param payload of one sender, the same in all calls; at most `GROUP_BYTES_MAX` */
-  store(payload: Uint8Array): Promise<Commit> {
-    if (!this.isWriting) this.onWaiting()
-    return new Promise((settle) => this.waiting.push({ payload, settle }))
+  /**
+   * Resolves once the connection has the keys.
+   *
+   * @param payload of one sender, the same in all calls; at most `GROUP_BYTES_MAX`
+   */
+  send(payload: Uint8Array): Promise<void> {
+    this.onWaiting()
+    return new Promise((onSent) => this.waiting.push({ payload, onSent }))
   }
 
-  /** Begins the next message, unless one is on its way. */
   flush(): void {
-    if (!this.isWriting && this.waiting.length > 0) void this.writeNext()
+    while (this.waiting.length > 0) {
+      const taken = this.takeMessage()
+      const written = this.write(
+        Buffer.concat(taken.map(({ payload }, i) => (i === 0 ? payload : payload.subarray(SENDER_BYTES)))),
+      )
+      this.onTheirWay.add(written)
+      void written.then(() => this.onTheirWay.delete(written))
+      for (const { onSent } of taken) onSent()
+    }
   }
 
-  private async writeNext(): Promise<void> {
-    this.isWriting = true
-    const taken = this.takeMessage()
-    const payload = Buffer.concat(taken.map(({ payload }, i) => (i === 0 ? payload : payload.subarray(SENDER_BYTES))))
-    const stored = await this.write(payload)
-    this.isWriting = false
-    if (this.waiting.length > 0) this.onWaiting()
-    for (const { settle } of taken) settle(stored)
+  /** Resolves when KEYS, or the spool, has all keys that were sent before. */
+  async delivered(): Promise<void> {
+    await Promise.all(this.onTheirWay)
   }
 
   /** As many as one message can have, at least one. */

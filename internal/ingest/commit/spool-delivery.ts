@@ -9,9 +9,9 @@ import type { Appended } from '../spool/appender.js'
 import type { Spool } from '../spool/spool.js'
 import type { SpoolRecord } from '../spool/spool-record.js'
 
-const KEYS_LOST = counter(
+export const KEYS_LOST = counter(
   'admission_keys_lost_total',
-  'Messages of Idempotency-Keys that KEYS did not take and the disk had no space for: other gateways do not know them.',
+  'Messages of Idempotency-Keys that neither KEYS nor the disk took: other gateways do not know them.',
 )
 
 export interface SpoolDeliveryDeps {

@@ -17,7 +17,7 @@ function heldLog() {
     keys: Uint8Array | undefined
     settle: (commit: Commit) => void
   }[] = []
-  const keyWrites: ((commit: Commit) => void)[] = []
+  const keyWrites: (() => void)[] = []
   const arrivals: (() => void)[] = []
   const writer: LogWriter = {
     store: (subject, payload, messageId, keys) =>
@@ -178,30 +178,64 @@ test('while a message is in flight the next group fills, and is sent after the a
   expect(new Set(writes.map(({ messageId }) => messageId)).size).toBe(2)
 })
 
-test('the next group is written while the keys of a group are, and the group is settled after them', async () => {
+/** Adds events with a key each, and notes what happens, in order. */
+function withKeys(groups: GroupCommit, happened: string[]) {
+  const key = { hash: Buffer.alloc(16), fingerprint: Buffer.alloc(8), flags: 0 }
+  return (text: string): void => {
+    groups.add(0, { ...eventOf(text), key }, textOf(text), undefined, {
+      foresee: () => undefined,
+      settled: ({ kind }) => happened.push(`${text} ${kind}`),
+    })
+  }
+}
+
+test('a group is answered once the log has it: its keys are on their way by then, and not awaited', async () => {
+  const { writer, writes, keyWrites, nextWrite } = heldLog()
+  const happened: string[] = []
+  const storeKeys: LogWriter['storeKeys'] = (keys) => {
+    happened.push('keys written')
+    return writer.storeKeys(keys)
+  }
+  const groups = new GroupCommit({ ...writer, storeKeys }, 1)
+  const add = withKeys(groups, happened)
+  const first = nextWrite()
+  add('a')
+  await first
+  add('b')
+  expect(happened).toEqual([])
+
+  writes[0]?.settle({ kind: 'stored', sequence: 1 })
+  await vi.waitFor(() => expect(writes.length).toBe(2))
+  writes[1]?.settle({ kind: 'stored', sequence: 2 })
+  await vi.waitFor(() => expect(groups.waiting).toBe(0))
+
+  expect(happened).toEqual(['keys written', 'a stored', 'keys written', 'b stored'])
+  expect(keyWrites.length).toBe(2)
+})
+
+test('while KEYS does not answer, events are accepted as before; the end waits for their keys', async () => {
   const { writer, writes, keyWrites, nextWrite } = heldLog()
   const groups = new GroupCommit(writer, 1)
-  const told: string[] = []
-  const key = { hash: Buffer.alloc(16), fingerprint: Buffer.alloc(8), flags: 0 }
-  const add = (text: string, own: typeof key | undefined) =>
-    groups.add(0, { ...eventOf(text), key: own }, textOf(text), undefined, {
-      foresee: () => undefined,
-      settled: ({ kind }) => told.push(`${text} ${kind}`),
-    })
-  const first = nextWrite()
-  add('a', key)
-  await first
-  add('b', undefined)
-  writes[0]?.settle({ kind: 'stored', sequence: 1 })
-  await vi.waitFor(() => expect([keyWrites.length, writes.length]).toEqual([1, 2]))
-  writes[1]?.settle({ kind: 'stored', sequence: 2 })
-  await vi.waitFor(() => expect(told).toEqual(['b stored']))
-  expect(groups.waiting).toBe(1)
+  const available = groups.eventsAvailable
+  const add = withKeys(groups, [])
+  for (let i = 0; i < 5; i++) {
+    const written = nextWrite()
+    add('a')
+    await written
+    writes[i]?.settle({ kind: 'stored', sequence: i })
+    await vi.waitFor(() => expect([groups.waiting, keyWrites.length]).toEqual([0, i + 1]))
+  }
+  expect(groups.eventsAvailable).toBe(available)
 
-  keyWrites[0]?.({ kind: 'unavailable', detail: '' })
-  await groups.idle()
-
-  expect(told).toEqual(['b stored', 'a unavailable'])
+  let isIdle = false
+  const idle = groups.idle().then(() => {
+    isIdle = true
+  })
+  for (const written of keyWrites.slice(1)) written()
+  await new Promise(setImmediate)
+  expect(isIdle).toBe(false)
+  keyWrites[0]?.()
+  await idle
 })
 
 test('group commit refuses events beyond its limit, and accepts them again below it', async () => {

@@ -73,8 +73,8 @@ async function writer({ keyBytesMax = 2 ** 20, keyFiles = localFiles } = {}) {
     const stored = await store(subject, payload, messageId, keys)
     const isInLog = stored.kind === 'stored' && stored.sequence !== undefined
     if (!isInLog || keys === undefined) return stored
-    const withKeys = await storeKeys(keys)
-    return withKeys.kind === 'stored' ? stored : withKeys
+    await storeKeys(keys)
+    return stored
   }
   return { store: storeBoth, storeKeys, close, spool, keySpool, delivery } satisfies OpenWriter
 }
@@ -88,16 +88,14 @@ async function untilDrained({ spool, keySpool }: Pick<OpenWriter, 'spool' | 'key
   while (!spool.isEmpty || !keySpool.isEmpty) await sleep(10)
 }
 
-test('the keys of a message are stored after it and before the answer, and a message without keys adds none', async () => {
+test('the keys of a message are stored after it, and a message without keys adds none', async () => {
   const from = await writer()
 
   const sequence = expect.any(Number)
-  const first = await from.store(SUBJECT, messageOf(1), 'm.0', keysOf(1))
-  happened.push('answered')
-  expect(first).toEqual({ kind: 'stored', sequence })
+  expect(await from.store(SUBJECT, messageOf(1), 'm.0', keysOf(1))).toEqual({ kind: 'stored', sequence })
   expect(await from.store(SUBJECT, messageOf(2), 'm.1')).toEqual({ kind: 'stored', sequence })
 
-  expect(happened).toEqual([`${SUBJECT} stored`, `${KEYS_SUBJECT} stored`, 'answered', `${SUBJECT} stored`])
+  expect(happened).toEqual([`${SUBJECT} stored`, `${KEYS_SUBJECT} stored`, `${SUBJECT} stored`])
   expect(await storedKeys()).toEqual([keysOf(1)])
   await from.close()
 })
@@ -185,20 +183,25 @@ test('events do not wait for a stream that does not take their keys, which reach
   await from.close()
 })
 
-test('keys that the disk has no space for either are counted, and their events are accepted', async () => {
-  refused = new Set([KEYS_SUBJECT])
-  const from = await writer({ keyBytesMax: 10 })
-  const lost = async (): Promise<number> => {
-    const metrics = await METRICS.getMetricsAsJSON()
-    return metrics.find(({ name }) => name === 'attribution_admission_keys_lost_total')?.values[0]?.value ?? 0
-  }
-  const before = await lost()
+test.each(['has no space for', 'fails to take'])(
+  'keys that the disk %s either are counted, and their events are accepted',
+  async (what) => {
+    refused = new Set([KEYS_SUBJECT])
+    const from = await writer(what.startsWith('has') ? { keyBytesMax: 10 } : {})
+    const failed = { kind: 'failed', error: systemError('EIO') } as const
+    if (what.startsWith('fails')) vi.spyOn(from.keySpool, 'append').mockResolvedValue(failed)
+    const lost = async (): Promise<number> => {
+      const metrics = await METRICS.getMetricsAsJSON()
+      return metrics.find(({ name }) => name === 'attribution_admission_keys_lost_total')?.values[0]?.value ?? 0
+    }
+    const before = await lost()
 
-  expect(await from.store(SUBJECT, messageOf(1), 'u.0', keysOf(1))).toMatchObject({ kind: 'stored' })
+    expect(await from.store(SUBJECT, messageOf(1), `u.${what}`, keysOf(1))).toMatchObject({ kind: 'stored' })
 
-  expect(await lost()).toBe(before + 1)
-  await from.close()
-})
+    expect(await lost()).toBe(before + 1)
+    await from.close()
+  },
+)
 
 test('a record of a stream that no longer exists holds up no event, and is reported', async () => {
   const warn = vi.spyOn(log, 'warn')

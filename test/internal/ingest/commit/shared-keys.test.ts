@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Commit } from '../../../../internal/ingest/commit/log-writer.js'
 import { SharedKeys } from '../../../../internal/ingest/commit/shared-keys.js'
 import { ADMITTED_KEY_BYTES, SENDER_BYTES } from '../../../../internal/ingest/keys/admitted-keys.js'
 import { GROUP_BYTES_MAX } from '../../../../streams/invocations.js'
@@ -18,86 +17,76 @@ const groupsIn = (payload: Uint8Array): number[] => {
 }
 const KEYS_MAX = Math.floor((GROUP_BYTES_MAX - SENDER_BYTES) / ADMITTED_KEY_BYTES)
 
-/** Groups of so many keys each come; or the message on its way is stored, or fails. */
+/** Groups of so many keys each come in one turn, or a message that is on its way is stored. */
 const count = fc.oneof(
   { weight: 9, arbitrary: fc.integer({ min: 1, max: 5 }) },
   { weight: 1, arbitrary: fc.constant(KEYS_MAX) },
 )
 const step = fc.oneof(
   fc.record({ counts: fc.array(count, { minLength: 1, maxLength: 6 }) }),
-  fc.record({ isStored: fc.boolean() }),
+  fc.constant({ counts: [] }),
 )
 
-test('each group’s keys are stored once, one message at a time, and settled by their own message', async () => {
+test('each group’s keys are sent once, in the turn in which they came, and the end waits until all are stored', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
       const messages: Uint8Array[] = []
-      let asked = 0
-      const outcome = new Map<number, string>()
-      const expected = new Map<number, string>()
-      let settle: ((isStored: boolean) => void) | undefined
-      const write = (message: Uint8Array): Promise<Commit> => {
-        expect(settle).toBeUndefined()
+      const stored: (() => void)[] = []
+      const write = (message: Uint8Array): Promise<void> => {
         messages.push(message)
-        return new Promise((resolve) => {
-          settle = (isStored) => {
-            settle = undefined
-            for (const group of groupsIn(message)) expected.set(group, isStored ? 'stored' : 'unavailable')
-            resolve(isStored ? { kind: 'stored' } : { kind: 'unavailable', detail: '' })
-          }
-        })
+        return new Promise((resolve) => stored.push(resolve))
       }
+      let asked = 0
       const shared = new SharedKeys(write, () => asked++)
-      const sent: [group: number, count: number][] = []
-      const turn = () => new Promise(setImmediate)
-      for (const what of [...steps, ...Array.from({ length: 40 }, () => ({ isStored: true }))]) {
-        if ('isStored' in what) settle?.(what.isStored)
-        else {
-          for (const count of what.counts) {
-            const group = sent.push([sent.length, count]) - 1
-            void shared.store(keysOf(group, count)).then(({ kind }) => outcome.set(group, kind))
-          }
-        }
-        await turn()
-        // Nothing is written that was not asked for.
+      const expected: number[] = []
+      let sent = 0
+      for (const [group, { counts }] of steps.entries()) {
+        const all = counts.map((count) => shared.send(keysOf(group, count)).then(() => sent++))
+        expect(asked > 0).toBe(counts.length > 0)
+        for (const count of counts) expected.push(...Array(count).fill(group))
+        if (counts.length === 0) stored.shift()?.()
         if (asked > 0) shared.flush()
         asked = 0
+        await Promise.all(all)
+        expect(messages.flatMap((message) => groupsIn(message))).toEqual(expected)
       }
 
-      expect(messages.flatMap((message) => groupsIn(message))).toEqual(
-        sent.flatMap(([group, count]) => Array(count).fill(group)),
-      )
-      expect(outcome).toEqual(expected)
-      expect(outcome.size).toBe(sent.length)
       for (const message of messages) {
         expect(message.subarray(0, SENDER_BYTES)).toEqual(SENDER)
         expect(message.length).toBeLessThanOrEqual(GROUP_BYTES_MAX)
       }
+      let isDelivered = false
+      const delivered = shared.delivered().then(() => {
+        isDelivered = true
+      })
+      for (const resolve of stored) {
+        await new Promise(setImmediate)
+        expect(isDelivered).toBe(false)
+        resolve()
+      }
+      await delivered
     }),
     { numRuns: 20 },
   )
 })
 
-test('groups that come while a message is on its way share the next one', async () => {
+test('groups that the log takes in one turn share a message, and wait for no other', async () => {
   const messages: number[][] = []
-  let stored = (): void => undefined
-  const write = (payload: Uint8Array): Promise<Commit> => {
-    messages.push(groupsIn(payload))
-    return new Promise((resolve) => {
-      stored = () => resolve({ kind: 'stored' })
-    })
+  const shared = new SharedKeys(
+    (payload) => {
+      messages.push(groupsIn(payload))
+      return new Promise(() => undefined)
+    },
+    () => undefined,
+  )
+  for (const groups of [
+    [0, 1],
+    [2, 3, 4],
+  ]) {
+    const all = groups.map((group) => shared.send(keysOf(group, 1)))
+    shared.flush()
+    await Promise.all(all)
   }
-  const shared = new SharedKeys(write, () => undefined)
-  const all = [0, 1].map((group) => shared.store(keysOf(group, 1)))
-  shared.flush()
-  for (const group of [2, 3, 4]) all.push(shared.store(keysOf(group, 1)))
-  shared.flush()
-  expect(messages).toEqual([[0, 1]])
-  stored()
-  await Promise.all(all.slice(0, 2))
-  shared.flush()
-  stored()
-  await Promise.all(all)
 
   expect(messages).toEqual([
     [0, 1],
