@@ -30,7 +30,7 @@ import type { Spools } from './spool/open-spools.js'
 const WAITING_EVENTS = gauge('log_waiting_events', 'Events of this gateway that the log has not acknowledged yet.')
 
 export interface DecisionsSettings {
-  readonly broker: Pick<Broker, 'bucket' | 'manager'>
+  readonly broker: Pick<Broker, 'bucket' | 'connection' | 'manager'>
   readonly isBrokerUp: () => boolean
   readonly publisher: Publisher
   readonly publishEvent: PublishEvent
@@ -111,7 +111,9 @@ export async function openDecisions(
   const missing = new MissingKeys({ ...recorded, clock, log, signal: stopping })
   // Requests that have come are still decided while the gateway stops.
   const decided = new AbortController()
-  const follow = { ...broker, keys, missing, sender: groups.sender, onConflict, log, signal: decided.signal }
+  const { sender } = groups
+  const { storeKeys } = writer
+  const follow = { ...broker, keys, missing, sender, storeKeys, onConflict, log, signal: decided.signal }
   await untilAvailable('the keys of the last 24 hours', () => followKeys(follow), log)
   const requests = openInFlight<Answer>()
   return {

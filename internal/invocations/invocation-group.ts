@@ -256,19 +256,29 @@ export type EventName = Pick<AdmittedInvocation, 'tenantId' | 'id'>
 
 /** The events of a message that `decodeGroup` cannot read, as far as they can be identified. */
 export function identifyEntries(data: Uint8Array): EventName[] {
-  let entries: unknown
-  try {
-    entries = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8'))
-  } catch {
-    return []
-  }
-  if (!Array.isArray(entries)) return []
-  return (entries as readonly (Partial<Entry> | null)[]).flatMap((entry) => {
+  return entriesOf(data).flatMap((entry) => {
     const { t, i } = entry ?? {}
     return typeof t === 'string' && typeof i === 'string' && ID_HEX.test(i)
       ? [{ tenantId: t, id: Buffer.from(i, 'hex') }]
       : []
   })
+}
+
+/** The keys of a message that stage A has yet to record, or had: of one that `decodeGroup` cannot read, none. */
+export function keysOfGroup(data: Uint8Array): AdmissionKey[] {
+  return entriesOf(data).flatMap((entry) => {
+    const { k, f } = entry ?? {}
+    return typeof k === 'string' && KEY_BASE64.test(k) ? [parseKey(k, f ?? 0)] : []
+  })
+}
+
+function entriesOf(data: Uint8Array): readonly (Partial<Entry> | null)[] {
+  try {
+    const entries: unknown = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8'))
+    return Array.isArray(entries) ? entries : []
+  } catch {
+    return []
+  }
 }
 
 /**

@@ -9,6 +9,7 @@
  * Run it compiled: node dist/test/support/simulated-keys.js <first seed> <histories> [<breakage>]
  */
 import type { JetStreamManager } from '@nats-io/jetstream'
+import type { Broker } from '../../internal/broker/connect.js'
 import type { Publisher } from '../../internal/broker/publisher.js'
 import type { Exchange } from '../../internal/http/exchange.js'
 import type { KeyHash } from '../../internal/ids/key-hash.js'
@@ -37,7 +38,7 @@ const { PendingCounts } = await import('../../internal/ingest/received/pending-c
 const { decodeGroup } = await import('../../internal/invocations/invocation-group.js')
 const { seededRandom } = await import('../../internal/local/sandbox/random.js')
 const { createLog } = await import('../../internal/telemetry/log.js')
-const { isInvocations } = await import('../../streams/invocations.js')
+const { INVOCATIONS, isInvocations } = await import('../../streams/invocations.js')
 const { KEYS_SUBJECT } = await import('../../streams/keys.js')
 const { SimulatedBroker, SimulatedHost } = await import('./simulated-network.js')
 const { SimulatedSpool } = await import('./simulated-spool.js')
@@ -64,6 +65,7 @@ type Breakage =
   | 'an answer before its keys'
   | 'keys are not spooled'
   | 'a start at the end of the stream'
+  | 'the end of the log is not read'
   | 'nobody asks for keys that KEYS lost'
 
 const TENANT = 'tnt_one'
@@ -244,7 +246,11 @@ class History {
     const opened = await time.runIn(host, () =>
       openDecisions(
         {
-          broker: { manager: this.managerOf(gateway), bucket: async () => broker.bucketOf(host) },
+          broker: {
+            manager: this.managerOf(gateway),
+            connection: { status: () => [] } as unknown as Broker['connection'],
+            bucket: async () => broker.bucketOf(host),
+          },
           isBrokerUp: () => gateway.isBrokerUp,
           publisher: this.publisherOf(gateway),
           publishEvent: async () => undefined,
@@ -283,6 +289,7 @@ class History {
       },
       hasKeysBetween: async (fromMs, toMs) =>
         this.breakage !== 'nobody asks for keys that KEYS lost' &&
+        this.breakage !== 'a start at the end of the stream' &&
         entries().some(({ key, storedAtMs }) => key !== undefined && storedAtMs >= fromMs && storedAtMs < toMs),
     }
   }
@@ -308,13 +315,17 @@ class History {
   }
 
   private managerOf({ host }: Gateway): JetStreamManager {
+    const { breakage } = this
     const manager = this.broker.managerOf(host)
-    if (this.breakage !== 'a start at the end of the stream') return manager
     const info = async (name: string) => {
       const { created, state } = await manager.streams.info(name)
+      if (name === INVOCATIONS.name) {
+        return { created, state: { last_seq: breakage === 'the end of the log is not read' ? 0 : state.last_seq } }
+      }
+      if (breakage !== 'a start at the end of the stream') return { created, state }
       return { created, state: { messages: 0, first_seq: state.last_seq + 1, last_seq: state.last_seq } }
     }
-    return { streams: { info }, jetstream: manager.jetstream } as unknown as JetStreamManager
+    return { ...manager, streams: { ...manager.streams, info } } as unknown as JetStreamManager
   }
 
   /** @returns what is wrong before anything has failed */
@@ -349,7 +360,8 @@ class History {
       if (this.gateways.length === 0) continue
       const gateway = random.pick(this.gateways)
       const dice = random.share()
-      if (dice < 0.5) void this.kill(gateway)
+      if (dice < 0.2) void this.cutAndKill(gateway)
+      else if (dice < 0.5) void this.kill(gateway)
       else if (dice < 0.65) gateway.host.frozenUntilMs = Date.now() + random.share() * 8_000
       else if (dice < 0.85) gateway.cut(random.share() * 8_000, random.share() * 2_000, random.happens(0.5))
       else {
@@ -357,6 +369,13 @@ class History {
         for (const each of this.gateways) each.cut(ms, random.share() * 2_000, random.happens(0.5))
       }
     }
+  }
+
+  /** Its machine loses power, or it dies with the broker: what it sends is lost before it dies. */
+  private async cutAndKill(gateway: Gateway): Promise<void> {
+    gateway.cut(1_000, 1_000, true)
+    await sleep(this.random.share() * 20)
+    if (!gateway.host.isDead) await this.kill(gateway)
   }
 
   private async kill(gateway: Gateway): Promise<void> {

@@ -5,12 +5,13 @@
  * renews both.
  */
 
-import type { JetStreamManager, JsMsg } from '@nats-io/jetstream'
+import type { JetStreamManager, JsMsg, StoredMsg } from '@nats-io/jetstream'
 import type { KV } from '@nats-io/kv'
 import { errors, type NatsConnection } from '@nats-io/transport-node'
 import { openedOver } from '../../internal/broker/connect.js'
 import type { Publisher, PublishResult } from '../../internal/broker/publisher.js'
 import type { Random } from '../../internal/local/sandbox/random.js'
+import { INVOCATIONS, INVOCATIONS_OF_ALL } from '../../streams/invocations.js'
 import { KEYS_SUBJECT } from '../../streams/keys.js'
 import type { TimerOwner, VirtualTime } from './virtual-time.js'
 
@@ -68,6 +69,17 @@ const matches = (pattern: string, subject: string): boolean => {
     if (given[i] === undefined || (token !== '*' && token !== given[i])) return false
   }
   return wanted.length === given.length
+}
+
+interface Range {
+  readonly seq?: number
+}
+
+interface BatchQuery extends Range {
+  readonly start_time?: Date
+  readonly batch?: number
+  readonly next_by_subj?: string
+  readonly callback: (done: object | null, message?: StoredMsg) => void
 }
 
 /** A message of the log. */
@@ -142,6 +154,13 @@ export class SimulatedBroker {
     return this.log.filter(({ subject }) => subject === KEYS_SUBJECT)
   }
 
+  /** Of INVOCATIONS. */
+  private events(subject = INVOCATIONS_OF_ALL, from = 0, sinceMs = 0): readonly LogMessage[] {
+    return this.log.filter(
+      (each) => matches(subject, each.subject) && each.sequence >= from && each.storedAtMs >= sinceMs,
+    )
+  }
+
   /** Something that the broker is asked for; rejects when no answer comes within five seconds. */
   ask<T>(host: SimulatedHost, act: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -179,12 +198,28 @@ export class SimulatedBroker {
     })
     const manager = {
       streams: {
-        info: () =>
+        info: (stream: string) =>
           this.ask(host, () => {
+            if (stream === INVOCATIONS.name) return { state: { last_seq: this.log.length } }
             const { length } = this.keys()
             const { purged } = this
             return { created: 'once', state: { messages: length - purged, first_seq: purged + 1, last_seq: length } }
           }),
+        getMessage: (_: string, query: { readonly last_by_subj?: string; readonly next_by_subj?: string } & Range) =>
+          this.ask(host, () => {
+            const { last_by_subj: lastOf, next_by_subj: nextOf = lastOf } = query
+            const found = this.events(nextOf, query.seq)
+            const message = lastOf === undefined ? found[0] : found.at(-1)
+            return message === undefined ? null : stored(message)
+          }),
+      },
+      direct: {
+        getBatch: async (_: string, { callback, start_time: start, seq, batch, next_by_subj: subject }: BatchQuery) => {
+          const found = await this.ask(host, () => this.events(subject, seq, start?.getTime()).slice(0, batch))
+          for (const message of found) callback(null, stored(message))
+          callback({})
+          return { stop: () => undefined }
+        },
       },
       jetstream: () => ({
         consumers: {
@@ -265,6 +300,12 @@ export class SimulatedBroker {
 
 /** What the broker does stops for nobody. */
 const EVERYWHERE: TimerOwner = { isDead: false, frozenUntilMs: 0 }
+
+const stored = ({ sequence, subject, payload, storedAtMs }: LogMessage): StoredMsg => {
+  const time = new Date(storedAtMs)
+  const header = { get: () => '' }
+  return { seq: sequence, subject, data: payload, time, timestamp: time.toISOString(), header } as unknown as StoredMsg
+}
 
 /** @param sequence from 1 */
 function keyMessage(keys: readonly LogMessage[], sequence: number): JsMsg {

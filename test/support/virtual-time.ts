@@ -17,10 +17,11 @@ export interface TimerOwner {
 }
 
 interface Timer {
-  readonly atMs: number
+  atMs: number
   readonly fire: () => void
   readonly owner: TimerOwner | undefined
   unref(): void
+  refresh(): void
 }
 
 export interface VirtualTime {
@@ -50,8 +51,18 @@ export function installVirtualTime(startMs: number): VirtualTime {
     fire,
     owner,
     unref: () => undefined,
+    refresh: () => undefined,
   })
-  const add = (fire: () => void, ms: number): Timer => place(timerAt(nowMs + Math.max(0, ms || 0), fire))
+  const add = (fire: () => void, ms: number): Timer => {
+    const afterMs = Math.max(0, ms || 0)
+    const timer = timerAt(nowMs + afterMs, fire)
+    timer.refresh = () => {
+      remove(timer)
+      timer.atMs = nowMs + afterMs
+      place(timer)
+    }
+    return place(timer)
+  }
   /** What `setInterval` returned, with the timer that comes next. */
   const repeated = new Map<Timer, Timer>()
   const addRepeated = (fire: () => void, ms: number): Timer => {

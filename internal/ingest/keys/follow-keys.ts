@@ -1,20 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ConsumerMessages, JetStreamManager, JsMsg } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
 import { KEYS } from '../../../streams/keys.js'
-import type { KeyHash } from '../../ids/key-hash.js'
+import { type KeyHash, wordsOf } from '../../ids/key-hash.js'
+import type { AdmissionKey } from '../../invocations/invocation-group.js'
 import type { AdmissionIndex } from '../../repeats/admission-index.js'
 import type { Logger } from '../../telemetry/log.js'
-import { isOfSender, readAdmittedKeys } from './admitted-keys.js'
-import type { MissingKeys } from './missing-keys.js'
+import { AdmittedKeys, isOfSender, type ReadKey, readAdmittedKeys } from './admitted-keys.js'
+import { keysInLogSince, newestEventAtMs } from './log-tail.js'
+import { type MissingKeys, ON_THE_WAY_MS } from './missing-keys.js'
 
 export interface FollowKeysDeps {
   readonly manager: JetStreamManager
+  readonly connection: Pick<NatsConnection, 'status'>
   readonly keys: AdmissionIndex
   /** Of this process: it knows its own keys. */
   readonly sender: Uint8Array
   /** Called with a key that another gateway has just admitted with another body than the one known. Read at once. */
   readonly onConflict: (key: KeyHash) => void
   readonly missing: Pick<MissingKeys, 'onGap' | 'onCaughtUp'>
+  /** Writes a message of keys to KEYS, or keeps it until KEYS takes it; never rejects. */
+  readonly storeKeys: (keys: Uint8Array) => Promise<void>
   readonly log: Logger
   /** Ends it. */
   readonly signal: AbortSignal
@@ -29,18 +35,28 @@ const LOOK_EVERY_MS = 2_000
 const START_MS_MAX = 30_000
 
 /**
- * Adds the keys of all gateways to the index: those of the last 24 hours, then each as the log has it.
+ * Adds the keys of all gateways to the index: those of the last 24 hours, then each as KEYS has it.
  *
- * @returns once it has all that the stream had at the call, or after `startMsMax`
+ * Where a gateway and the broker died, or the connection between them, KEYS may lack the keys of a group that the log
+ * has. So the end of the log is read, too: at the start, and when the broker was away. What KEYS lacked is written to it,
+ * for the other gateways, and for the next start, when the end of the log is another.
+ *
+ * @returns once it has all that KEYS had at the call, or after `startMsMax`, and all of the log's end, or after as long
  */
 export async function followKeys(deps: FollowKeysDeps, startMsMax = START_MS_MAX): Promise<void> {
-  const { manager, signal } = deps
-  const follower = new Follower(deps, await manager.streams.info(KEYS.name))
+  const { manager, missing, signal } = deps
+  const endSinceMs = (await newestEventAtMs(manager)) - ON_THE_WAY_MS
+  const follower = new Follower(deps, await manager.streams.info(KEYS.name), endSinceMs)
   void follower.read()
   void follower.watch()
+  void follower.followReconnects()
   signal.addEventListener('abort', () => follower.stop(), { once: true })
   if (signal.aborted) follower.stop()
-  await Promise.race([follower.caughtUp, sleep(startMsMax, undefined, { ref: false })])
+  const longEnough = (): Promise<void> => sleep(startMsMax, undefined, { ref: false })
+  await Promise.race([follower.caughtUp, longEnough()])
+  const ended = follower.readEnd(endSinceMs)
+  void Promise.all([follower.caughtUp, ended]).then(() => missing.onCaughtUp())
+  await Promise.race([ended, longEnough()])
 }
 
 type Info = Awaited<ReturnType<JetStreamManager['streams']['info']>>
@@ -48,9 +64,15 @@ type Info = Awaited<ReturnType<JetStreamManager['streams']['info']>>
 class Follower {
   readonly caughtUp: Promise<void>
   private readonly deps: FollowKeysDeps
+  /** From then on, the log is read at the start. */
+  private readonly endSinceMs: number
   /** Sequence of the newest message that the stream had at the start, or when it was made anew. */
   private newest: number
   private created: string
+  /** Of the servers that have KEYS. */
+  private leader: string | undefined
+  /** When KEYS was seen last with this leader. */
+  private seenAtMs = Date.now()
   private next = 1
   /** Whether the next message is the one behind the last. */
   private isContinuous = false
@@ -59,10 +81,12 @@ class Follower {
   private onCaughtUp: () => void = () => undefined
   private messages: ConsumerMessages | undefined
 
-  constructor(deps: FollowKeysDeps, info: Info) {
+  constructor(deps: FollowKeysDeps, info: Info, endSinceMs: number) {
     this.deps = deps
+    this.endSinceMs = endSinceMs
     this.newest = info.state.last_seq
     this.created = info.created
+    this.leader = info.cluster?.leader
     this.caughtUp = new Promise((resolve) => {
       this.onCaughtUp = resolve
     })
@@ -91,6 +115,7 @@ class Follower {
     const { manager, signal } = this.deps
     for (let before = this.next; !signal.aborted; before = this.next) {
       await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined)
+      const lookedAtMs = Date.now()
       const info = await manager.streams.info(KEYS.name).catch(() => undefined)
       if (info === undefined || signal.aborted) continue
       const { first_seq: first, last_seq: last } = info.state
@@ -103,7 +128,38 @@ class Follower {
       }
       const isStuck = this.next === before && last >= Math.max(first, this.next)
       if (isAnother || isStuck) this.messages?.stop()
+      if (isAnother || info.cluster?.leader !== this.leader) void this.readEnd(this.seenAtMs - ON_THE_WAY_MS)
+      this.leader = info.cluster?.leader
+      this.seenAtMs = lookedAtMs
       this.checkCaughtUp(info)
+    }
+  }
+
+  /** What a gateway that died wrote while the broker, or this connection, ended. */
+  async followReconnects(): Promise<void> {
+    for await (const { type } of this.deps.connection.status()) {
+      if (this.deps.signal.aborted) return
+      if (type === 'reconnect') void this.readEnd(this.seenAtMs - ON_THE_WAY_MS)
+    }
+  }
+
+  /** Adds the keys of all events that the log has from an instant on, and writes those that were unknown to KEYS. */
+  async readEnd(sinceMs: number): Promise<void> {
+    const { manager, sender, storeKeys, log, signal } = this.deps
+    while (!signal.aborted) {
+      try {
+        for await (const batch of keysInLogSince(manager, sinceMs)) {
+          const unknown = new AdmittedKeys(sender)
+          for (const { keys, storedAtMs } of batch) {
+            for (const key of keys) if (this.note(readKeyOf(key), storedAtMs)) unknown.add(key)
+          }
+          if (unknown.payload !== undefined) await storeKeys(unknown.payload)
+        }
+        return
+      } catch (cause) {
+        log.warn({ err: cause }, 'the keys at the end of the log could not be read; will retry')
+      }
+      await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined)
     }
   }
 
@@ -120,21 +176,24 @@ class Follower {
     this.isContinuous = true
     this.next = seq + 1
     this.lastAtMs = atMs
-    this.note(message.data, atMs)
+    const { sender } = this.deps
+    if (!isOfSender(message.data, sender)) for (const key of readAdmittedKeys(message.data)) this.note(key, atMs)
     if (seq >= this.newest) this.setCaughtUp()
   }
 
-  /** The first body that came under a key counts. */
-  private note(payload: Uint8Array, admittedAtMs: number): void {
-    const { keys, sender, onConflict } = this.deps
-    if (isOfSender(payload, sender)) return
-    for (const { hash, fingerprint, flags } of readAdmittedKeys(payload)) {
-      const verdict = keys.lookup(hash, fingerprint, admittedAtMs)
-      if (verdict === 'same') continue
-      if (verdict !== 'conflict') keys.admit(hash, fingerprint, flags, admittedAtMs)
-      // What the stream had at the start was reported then.
-      else if (this.isCaughtUp) onConflict(hash)
-    }
+  /**
+   * The first body that came under a key counts.
+   *
+   * @returns whether the key was unknown
+   */
+  private note({ hash, fingerprint, flags }: ReadKey, admittedAtMs: number): boolean {
+    const { keys, onConflict } = this.deps
+    const verdict = keys.lookup(hash, fingerprint, admittedAtMs)
+    if (verdict === 'same') return false
+    if (verdict !== 'conflict') return keys.admit(hash, fingerprint, flags, admittedAtMs)
+    // What KEYS had at the start was reported then.
+    if (this.isCaughtUp) onConflict(hash)
+    return false
   }
 
   /** All messages that were there at the start may have expired, or have been purged, before they were read. */
@@ -151,8 +210,16 @@ class Follower {
   private setCaughtUp(): void {
     if (this.isCaughtUp) return
     this.isCaughtUp = true
-    this.deps.missing.onCaughtUp()
+    // KEYS may have lost its end, and the log is not read from there on: nothing limits what has no keys.
+    const missingFromMs = this.lastAtMs + ON_THE_WAY_MS
+    if (missingFromMs < this.endSinceMs) this.deps.missing.onGap(missingFromMs, this.endSinceMs + ON_THE_WAY_MS)
     this.deps.log.info({ messages: this.next - 1 }, 'read the keys of the last 24 hours')
     this.onCaughtUp()
   }
 }
+
+const readKeyOf = ({ hash, fingerprint, flags }: AdmissionKey): ReadKey => ({
+  hash: wordsOf(hash),
+  fingerprint: wordsOf(fingerprint),
+  flags,
+})

@@ -12,12 +12,12 @@ export interface MissingKeysDeps {
 }
 
 /** A key is admitted this long before KEYS has it, unless it waits in a spool. */
-const ON_THE_WAY_MS = 10_000
+export const ON_THE_WAY_MS = 10_000
 const AGAIN_MS = 1_000
 
 /**
- * Until when Idempotency-Keys may be missing in the index: until KEYS is read, and for a day if it no longer had all of
- * them when this gateway read it, because it was full, purged, made anew or restored from a backup. So long a key that
+ * Until when Idempotency-Keys may be missing in the index: until KEYS and the end of the log are read, and for a day if
+ * KEYS no longer had all of them then, because it was full, purged, made anew or restored from a backup. So long a key that
  * the index does not know is looked for in the read model.
  */
 export class MissingKeys {
@@ -33,7 +33,7 @@ export class MissingKeys {
     return !this.isRead || nowMs < this.untilMs
   }
 
-  /** Called once all that KEYS had at the start is in the index. */
+  /** Called once all that KEYS and the end of the log had at the start is in the index. */
   onCaughtUp(): void {
     this.isRead = true
   }

@@ -6,18 +6,21 @@ import { AdmittedKeys, SENDER_BYTES } from '../../../../internal/ingest/keys/adm
 import { followKeys } from '../../../../internal/ingest/keys/follow-keys.js'
 import { openKeys } from '../../../../internal/ingest/keys/open-keys.js'
 import { createLog } from '../../../../internal/telemetry/log.js'
+import { INVOCATIONS } from '../../../../streams/invocations.js'
 import { KEYS, KEYS_SUBJECT } from '../../../../streams/keys.js'
 import { addStream, type Cluster, launchCluster } from '../../../support/cluster.js'
 import { atEnd } from '../../../support/run/at-end.js'
 import { fingerprintOf, keyOf } from './keys.js'
 
 /** Follows KEYS over the first server. @returns the server that has the consumer */
-async function follow({ manager }: Broker, keys: ReturnType<typeof openKeys>): Promise<number> {
+async function follow({ connection, manager }: Broker, keys: ReturnType<typeof openKeys>): Promise<number> {
   const stopping = new AbortController()
   const missing = { onGap: () => undefined, onCaughtUp: () => undefined }
   await followKeys({
+    connection,
     manager,
     keys,
+    storeKeys: async () => undefined,
     sender: new Uint8Array(SENDER_BYTES),
     onConflict: () => undefined,
     missing,
@@ -35,7 +38,9 @@ async function follow({ manager }: Broker, keys: ReturnType<typeof openKeys>): P
 test('a gateway goes on reading when the server with its consumer dies and its connection does not', async () => {
   const cluster: Cluster = await launchCluster()
   const broker = await connectBroker({ url: cluster.urls[0] ?? '', user: '', password: '', name: 'test' })
-  await addStream(broker, { ...KEYS, subjects: [...KEYS.subjects], num_replicas: 3 })
+  for (const stream of [KEYS, INVOCATIONS]) {
+    await addStream(broker, { ...stream, subjects: [...stream.subjects], num_replicas: 3 })
+  }
   const { publish } = createPublisher(broker.connection)
   const admitted = async (number: number): Promise<void> => {
     const group = new AdmittedKeys(new Uint8Array(SENDER_BYTES).fill(7))

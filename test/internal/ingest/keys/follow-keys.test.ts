@@ -1,12 +1,16 @@
+import type { StoredMsg } from '@nats-io/jetstream'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import type { KeyHash } from '../../../../internal/ids/key-hash.js'
 import { bytesOf, hexOf } from '../../../../internal/ids/key-hash.js'
-import { AdmittedKeys } from '../../../../internal/ingest/keys/admitted-keys.js'
+import { ADMITTED_KEY_BYTES, AdmittedKeys, SENDER_BYTES } from '../../../../internal/ingest/keys/admitted-keys.js'
 import { followKeys } from '../../../../internal/ingest/keys/follow-keys.js'
 import { openKeys } from '../../../../internal/ingest/keys/open-keys.js'
+import { encodeEntry, encodeGroup } from '../../../../internal/invocations/invocation-group.js'
 import type { AdmissionIndex, Verdict } from '../../../../internal/repeats/admission-index.js'
 import { createLog } from '../../../../internal/telemetry/log.js'
+import { INVOCATIONS, invocationsSubject } from '../../../../streams/invocations.js'
 import { KEYS, KEYS_SUBJECT } from '../../../../streams/keys.js'
+import { idOf, NOW_MS, validEvent } from '../../../support/invocations.js'
 import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
 import { atEnd } from '../../../support/run/at-end.js'
 
@@ -21,7 +25,7 @@ beforeAll(async () => {
 })
 
 beforeEach(async () => {
-  await broker.manager.streams.purge(KEYS.name)
+  for (const { name } of [KEYS, INVOCATIONS]) await broker.manager.streams.purge(name)
 })
 
 const hashOf = (key: number): KeyHash => Int32Array.from([key, -key, key, key])
@@ -38,8 +42,18 @@ async function admittedBy(sender: Uint8Array, keys: readonly (readonly [key: num
   await broker.publish(KEYS_SUBJECT, group.payload as Uint8Array, `m${published++}`, 5_000)
 }
 
+/** A group of events in the log whose keys KEYS does not have. */
+async function logged(subject: string, ...keys: readonly (readonly [key: number, body: number])[]): Promise<void> {
+  const entries = keys.map(([key, body]) => {
+    const admissionKey = { hash: bytesOf(hashOf(key)), fingerprint: bytesOf(bodyOf(body)), flags: FLAGS }
+    const admission = { tenantId: 'tnt_one', principal: 'key_one', id: idOf(key), receivedAtMs: NOW_MS }
+    return encodeEntry({ ...admission, key: admissionKey }, validEvent())
+  })
+  await broker.publish(subject, encodeGroup(entries), `g${published++}`, 5_000)
+}
+
 /** A gateway's index once it has started to follow, the keys of which it reported a conflict, and gaps. */
-async function follower(manager = broker.manager, startMsMax?: number) {
+async function follower(manager = broker.manager, startMsMax?: number, sender = OWN) {
   const stopping = new AbortController()
   atEnd(() => stopping.abort())
   const keys = openKeys(stopping.signal)
@@ -50,19 +64,26 @@ async function follower(manager = broker.manager, startMsMax?: number) {
     caughtUp = resolve
   })
   const deps = {
+    ...broker,
     manager,
     keys,
-    sender: OWN,
+    sender,
     onConflict: (key: KeyHash) => void conflicts.push(hexOf(key)),
     missing: {
       onGap: (fromMs: number, toMs: number) => void gaps.push({ fromMs, toMs }),
       onCaughtUp: caughtUp,
     },
+    storeKeys,
     log: createLog('test', 'silent'),
     signal: stopping.signal,
   }
   await followKeys(deps, startMsMax)
   return { keys, conflicts, gaps, whenCaughtUp }
+}
+
+/** A gateway's, on its connection. */
+const storeKeys = async (keys: Uint8Array): Promise<void> => {
+  await broker.publish(KEYS_SUBJECT, keys, '', 5_000)
 }
 
 /** When the broker got the newest message. */
@@ -140,7 +161,7 @@ test('a gateway that stops follows no more', async () => {
   const missing = { onGap: () => undefined, onCaughtUp: () => undefined }
   const stopping = new AbortController()
   const keys = openKeys(stopping.signal)
-  const deps = { ...broker, keys, sender: OWN, onConflict: () => undefined, missing }
+  const deps = { ...broker, keys, sender: OWN, storeKeys, onConflict: () => undefined, missing }
   await followKeys({ ...deps, log: createLog('test', 'silent'), signal: stopping.signal })
   const other = await follower()
 
@@ -238,4 +259,74 @@ test('where the stream does not go on, keys may be missing: before its first mes
   expect(gaps).toEqual([{ fromMs: 0, toMs: expect.closeTo(startedAtMs, -4) }])
   expect(other.gaps).toEqual([{ fromMs: 0, toMs: expect.closeTo(startedAtMs, -4) }])
   expect(other.keys.exactKeys).toBe(2)
+})
+
+test.each(['a', 'l'] as const)(
+  'keys that KEYS never got are known from the end of the log, stage %s',
+  async (stage) => {
+    await admitted([100, 1])
+    await logged(invocationsSubject(stage, 0), [101, 1], [102, 2])
+    await logged(invocationsSubject('b', 0), [103, 1])
+
+    const { keys } = await follower()
+
+    expect([verdict(keys, 101, 1), verdict(keys, 102, 1), verdict(keys, 103, 1)]).toEqual(['same', 'conflict', 'new'])
+    expect([verdict(keys, 100, 1), keys.exactKeys]).toEqual(['same', 3])
+  },
+)
+
+test('what KEYS lacked of the log is in KEYS after a start, and only that: the next one finds it there', async () => {
+  await admitted([110, 1])
+  await logged(invocationsSubject('a', 0), [110, 1], [111, 1], [112, 1])
+  await follower()
+  await broker.manager.streams.purge(INVOCATIONS.name)
+
+  const { keys } = await follower(broker.manager, undefined, Buffer.alloc(8, 3))
+
+  expect([verdict(keys, 111, 1), verdict(keys, 112, 2)]).toEqual(['same', 'conflict'])
+  const newest = await broker.manager.streams.getMessage(KEYS.name, { last_by_subj: KEYS_SUBJECT })
+  expect(newest?.data.length).toBe(SENDER_BYTES + 2 * ADMITTED_KEY_BYTES)
+})
+
+test('a gateway that runs reads the end of the log when the broker is back', async () => {
+  const { keys } = await follower()
+  await admitted([120, 1])
+  await expect.poll(() => verdict(keys, 120, 1)).toBe('same')
+  await logged(invocationsSubject('a', 1), [121, 1])
+  expect(verdict(keys, 121, 1)).toBe('new')
+
+  await broker.restart()
+
+  await expect.poll(() => verdict(keys, 121, 2), { timeout: 10_000 }).toBe('conflict')
+})
+
+test('a start ends although the end of the log cannot be read, which goes on', async () => {
+  await logged(invocationsSubject('a', 0), [130, 1])
+  const { manager } = broker
+  let isAway = true
+  const getBatch: typeof manager.direct.getBatch = (...query) =>
+    isAway ? Promise.reject(new Error('the broker does not answer')) : manager.direct.getBatch(...query)
+
+  const away = Object.assign(Object.create(manager), {
+    direct: Object.assign(Object.create(manager.direct), { getBatch }),
+  })
+  const { keys, whenCaughtUp } = await follower(away, 50)
+  expect(verdict(keys, 130, 1)).toBe('new')
+  isAway = false
+  await whenCaughtUp
+
+  expect(verdict(keys, 130, 1)).toBe('same')
+})
+
+test('a log that goes on long after KEYS may have had keys meanwhile that KEYS lost', async () => {
+  await admitted([140, 1])
+  const newestMs = await newestAtMs()
+  const { manager } = broker
+  const laterMs = newestMs + 60_000
+  const getMessage: typeof manager.streams.getMessage = async () => ({ time: new Date(laterMs) }) as StoredMsg
+  const streams = Object.assign(Object.create(manager.streams), { getMessage })
+
+  const { gaps } = await follower(Object.assign(Object.create(manager), { streams }))
+
+  expect(gaps.at(-1)).toEqual({ fromMs: newestMs + 10_000, toMs: laterMs })
 })
