@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { ensureChromium } from './chromium.mjs'
 import { foreground } from './commands.mjs'
 import { lastFullRun, reminder } from './last-full-run.mjs'
+import { processorSeconds } from './processor-time.mjs'
 import { ensurePromtool } from './promtool.mjs'
 import { ROOT, setUp } from './setup.mjs'
 import { runSetUpMain, together } from './steps.mjs'
@@ -50,15 +51,7 @@ if (code === 1 && failed.length > 0 && failed.length <= REPEATED_FILES_MAX) {
   code = await run([...vitest, '--maxWorkers=1', ...failed], env)
   if (code === 0) console.log(failed.map((file) => `FLAKY  ${file} (the whole file)`).join('\n'))
 }
-if (existsSync('/proc/self/stat')) console.log(`\nProcessor time, set-up included: ${processorSeconds()} s`)
+if (processorSeconds() > 0) console.log(`\nProcessor time, set-up included: ${Math.round(processorSeconds())} s`)
 const reminded = args.length === 0 && env.TEST_RING !== 'all' ? reminder(lastFullRun(ROOT), new Date()) : undefined
 if (reminded !== undefined) console.log(reminded)
 process.exit(code)
-
-/** Of this process and of all that it or its children have waited for: not of what outlived its parent. */
-function processorSeconds() {
-  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? []
-  // User and system time, own and of children, in ticks of which a second has a hundred.
-  const ticks = fields.slice(11, 15).reduce((sum, text) => sum + Number(text), 0)
-  return Math.round(ticks / 100)
-}

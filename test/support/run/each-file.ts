@@ -1,9 +1,23 @@
 /** Set-up file of every project: vitest runs it before each test file, also in a worker that many files share. */
 import { afterAll, afterEach } from 'vitest'
+import { processorSeconds } from '../../../deploy/setup/processor-time.mjs'
 import { closeOpened, printAccounts } from './at-end.js'
 
+declare module 'vitest' {
+  interface TaskMeta {
+    /** Of a file: of its worker meanwhile, and of the processes that it started and that have ended. */
+    processorSeconds?: number
+  }
+}
+
+const before = processorSeconds()
+
 // Registered first, so it runs after the hooks of the test file.
-afterAll(closeOpened)
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of fixtures in it.
+afterAll(async ({}, { file }) => {
+  await closeOpened()
+  file.meta.processorSeconds = processorSeconds() - before
+})
 
 afterEach(({ task }) => {
   if (task.result?.state === 'fail') printAccounts()

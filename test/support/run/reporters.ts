@@ -51,17 +51,27 @@ const secondsOf = (module: TestModule): number => {
 export const slowestFiles: Reporter = {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const timed = modules
-      .map((module) => ({ file: module.relativeModuleId, project: module.project.name, seconds: secondsOf(module) }))
+      .map((module) => ({
+        file: module.relativeModuleId,
+        project: module.project.name,
+        seconds: secondsOf(module),
+        processor: module.meta().processorSeconds ?? 0,
+      }))
       .sort((a, b) => b.seconds - a.seconds)
     if (timed.length < SHOWN) return
 
+    const show = (seconds: number, what: string): void => console.log(`${seconds.toFixed(1).padStart(8)} s  ${what}`)
     console.log('\nSlowest files')
-    for (const { file, seconds } of timed.slice(0, SHOWN)) console.log(`${seconds.toFixed(1).padStart(8)} s  ${file}`)
-    console.log('\nProjects')
+    for (const { file, seconds } of timed.slice(0, SHOWN)) show(seconds, file)
+    console.log('\nMost processor time')
+    const costly = timed.toSorted((a, b) => b.processor - a.processor)
+    for (const { file, processor } of costly.slice(0, SHOWN)) show(processor, file)
+    console.log('\nProjects, and their processor time')
     for (const name of PROJECTS) {
       const own = timed.filter(({ project }) => project === name)
+      const processor = own.reduce((sum, file) => sum + file.processor, 0)
       const total = own.reduce((sum, { seconds }) => sum + seconds, 0)
-      if (own.length > 0) console.log(`${total.toFixed(1).padStart(8)} s  ${name} (${own.length} files)`)
+      if (own.length > 0) show(total, `${processor.toFixed(1).padStart(8)} s  ${name} (${own.length} files)`)
     }
     if (process.env['ATTRIBUTION_RENEW_SECONDS'] !== undefined) noteSeconds(timed)
   },
