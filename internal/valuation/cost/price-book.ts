@@ -165,44 +165,64 @@ export interface PriceBook {
   textPrices(): readonly TextPrice[]
 }
 
-/** Reads the built-in book from this directory. The only I/O of the cost rules; call it once, at start. */
-export const loadPriceBook = (): PriceBook => priceBook(loadPriceBookFile())
+/**
+ * Reads the built-in book from this directory. The only I/O of the cost rules; call it once, at start. A price is
+ * completed and checked when it is first asked for: all 3,600 took half a second of each start, and tests check each.
+ */
+export function loadPriceBook(): PriceBook {
+  const file = loadPriceBookFile()
+  return bookOf(file, entriesOf(file))
+}
 
 export function loadPriceBookFile(): PriceBookFile {
-  // The file is part of the product and `priceBook` checks every rate of it.
+  // The file is part of the product, and tests check every rate of it.
   return JSON.parse(readFileSync(new URL('./prices.data.json', import.meta.url), 'utf8')) as PriceBookFile
 }
 
 /**
- * Builds the index.
+ * Builds the index, and completes every price.
  *
  * @param id id of an imported book
  * @throws RangeError on a rate that cannot be held exactly: such a book must not go into service
  */
 export function priceBook(file: PriceBookFile, id?: string): PriceBook {
+  const entries = entriesOf(file)
+  for (const { anywhere, byRegion } of entries.values()) {
+    anywhere?.()
+    for (const entry of byRegion.values()) entry()
+  }
+  return bookOf(file, entries, id)
+}
+
+function entriesOf(file: PriceBookFile): ReadonlyMap<string, EntriesOfModel> {
   const entries = new Map<string, EntriesOfModel>()
-  const regionalProviders = new Set<string>()
-  const knownProviders = new Set(Object.keys(file.providers))
   const historyOf = datedPrices(file.history)
   const relativesOf = relatives(file.models)
   for (const row of file.models) {
     const { tier_rule, rules = [] } = file.providers[row.provider] ?? {}
-    const entry = bookEntry(row, {
-      history: historyOf(row),
-      isTierInclusive: tier_rule === 'at_or_above',
-      rule: ruleFor(rules, row.model),
-      relatives: relativesOf(row).map((each) => ({ ...each, history: historyOf(each.row) })),
-    })
+    const entry = once(() =>
+      bookEntry(row, {
+        history: historyOf(row),
+        isTierInclusive: tier_rule === 'at_or_above',
+        rule: ruleFor(rules, row.model),
+        relatives: relativesOf(row).map((each) => ({ ...each, history: historyOf(each.row) })),
+      }),
+    )
     const id = key(row.provider, row.model)
     const ofModel: EntriesOfModel = entries.get(id) ?? { byRegion: new Map() }
     if (row.region === undefined) ofModel.anywhere = entry
-    else {
-      ofModel.byRegion.set(row.region.toLowerCase(), entry)
-      regionalProviders.add(row.provider)
-    }
+    else ofModel.byRegion.set(row.region.toLowerCase(), entry)
     entries.set(id, ofModel)
   }
+  return entries
+}
 
+function bookOf(file: PriceBookFile, entries: ReadonlyMap<string, EntriesOfModel>, id?: string): PriceBook {
+  const regionalProviders = new Set(
+    file.models.flatMap(({ provider, region }) => (region === undefined ? [] : provider)),
+  )
+  const knownProviders = new Set(Object.keys(file.providers))
+  const historyOf = datedPrices(file.history)
   const withoutPrice = new Map<string, LookupFailure>()
   const lists = [
     [file.zero_priced, 'zero_priced'],
@@ -234,17 +254,25 @@ export function priceBook(file: PriceBookFile, id?: string): PriceBook {
         const id = key(names.provider, name)
         const ofModel = entries.get(id)
         const regional = region === undefined ? undefined : ofModel?.byRegion.get(region)
-        if (regional !== undefined) return { kind: 'entry', entry: regional, match: steps, region }
+        if (regional !== undefined) return { kind: 'entry', entry: regional(), match: steps, region }
         if (ofModel?.anywhere !== undefined) {
           const step = regionStep(names, region, ofModel, regionalProviders)
           const match: readonly MatchStep[] = step === undefined ? steps : [...steps, step]
-          return { kind: 'entry', entry: ofModel.anywhere, match, region }
+          return { kind: 'entry', entry: ofModel.anywhere(), match, region }
         }
         const failure = withoutPrice.get(id)
         if (failure !== undefined) return { kind: 'none', reason: failure }
       }
       return { kind: 'none', reason: 'unknown_model' }
     },
+  }
+}
+
+const once = <T>(make: () => T): (() => T) => {
+  let made: T | undefined
+  return () => {
+    made ??= make()
+    return made
   }
 }
 
@@ -273,8 +301,8 @@ function regionStep(
 }
 
 interface EntriesOfModel {
-  anywhere?: PriceEntry
-  readonly byRegion: Map<string, PriceEntry>
+  anywhere?: () => PriceEntry
+  readonly byRegion: Map<string, () => PriceEntry>
 }
 
 interface Surroundings {
