@@ -4,11 +4,12 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectService, type ServiceClient } from '../../internal/local/replay/client.js'
 import { type Posted, postTo, wireEvent } from '../support/gateway.js'
+import { drawn } from '../support/run/rings.js'
 import { killRole, launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
 
 /** ATTRIBUTION_TEST_RUNS=20 takes some minutes. */
-const RUNS = Number(process.env['ATTRIBUTION_TEST_RUNS'] ?? 3)
+const RUNS = Number(process.env['ATTRIBUTION_TEST_RUNS'] ?? drawn(10))
 const KEYS = 4
 const EVENTS = 4
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { checksum, compressedBlock } from '../../../internal/sql/compressed-block.js'
+import { drawn } from '../../support/run/rings.js'
 import { launchStore, type RunningStore, STORE_PASSWORD, stopStore } from '../../support/store.js'
 
 let store: RunningStore
@@ -36,7 +37,7 @@ test('the engine reads what is written as a block', async () => {
       const answer = await ask('decompress=1', compressedBlock(query))
       expect(answer.toString()).toBe(`${Buffer.from(text).toString('hex')}\n`)
     }),
-    { numRuns: 60 },
+    { numRuns: drawn(60) },
   )
 })
 

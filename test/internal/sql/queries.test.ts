@@ -410,15 +410,9 @@ test('what drivers ask about the instance is answered without the machine and wi
 test('each escape in a text means what it means to the engine, or is refused', async () => {
   const refused: string[] = []
   const printable = Array.from({ length: 95 }, (_, i) => 32 + i)
-  const byCode = printable.map((code) => `x${code.toString(16)}`)
-  for (const escaped of [
-    ...printable.map((code) => String.fromCharCode(code)),
-    ...byCode,
-    'x3F',
-    'x0a',
-    'xff',
-    'x7f',
-  ]) {
+  // One query, since all of them have a meaning.
+  const byCode = printable.map((code) => `x${code.toString(16)}`).join("b'), hex('a\\\\")
+  for (const escaped of [...printable.map((code) => String.fromCharCode(code)), byCode, 'x3F', 'x0a', 'xff', 'x7f']) {
     const query = `SELECT hex('a\\${escaped}b')`
     const { status, text } = await send(query)
     if (status !== 200) refused.push(escaped)

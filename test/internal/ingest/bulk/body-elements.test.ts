@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { findElements, holdsSeveral } from '../../../../internal/ingest/bulk/body-elements.js'
 import { EventRanges } from '../../../../internal/ingest/bulk/event-ranges.js'
+import { drawn } from '../../../support/run/rings.js'
 
 async function elements(text: string, isLines = false): Promise<readonly string[]> {
   const bytes = Buffer.from(text)
@@ -119,7 +120,7 @@ describe('a bad element costs only itself', () => {
 
         expect(found.filter((one) => isObject(one))).toEqual(expect.arrayContaining(good))
       }),
-      { numRuns: 300 },
+      { numRuns: drawn(300) },
     )
   })
 })

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type BulkBody, isBulk, openBulkBody } from '../../../../internal/ingest/bulk/bulk-body.js'
 import { BULK_BYTES_MAX, BULK_EVENTS_MAX, EVENT_BYTES_MAX } from '../../../../internal/invocations/limits.js'
+import { drawn } from '../../../support/run/rings.js'
 
 const JSON_BODY = { contentType: 'application/json', contentEncoding: '' }
 const NDJSON_BODY = { contentType: 'application/x-ndjson', contentEncoding: '' }
@@ -292,7 +293,7 @@ describe('for any values', () => {
 
         expect(outcomes(await openText(JSON_BODY, text))).toEqual(JSON.parse(text))
       }),
-      { numRuns: 300 },
+      { numRuns: drawn(300) },
     )
   })
 
@@ -304,7 +305,7 @@ describe('for any values', () => {
 
         expect(outcomes(await openText(NDJSON_BODY, text))).toEqual(objects)
       }),
-      { numRuns: 300 },
+      { numRuns: drawn(300) },
     )
   })
 
@@ -351,7 +352,7 @@ describe('for any values', () => {
         } else if (Array.isArray(expected)) expect(outcomes(body)).toEqual(expected)
         else expect(expected).toBeUndefined()
       }),
-      { numRuns: 2_000 },
+      { numRuns: drawn(2_000) },
     )
   })
 
@@ -369,7 +370,7 @@ describe('for any values', () => {
         if (body.kind === 'refused') expect(good).toEqual([])
         else expect(outcomes(body)).toEqual(expect.arrayContaining(good))
       }),
-      { numRuns: 1_000 },
+      { numRuns: drawn(1_000) },
     )
   })
 })

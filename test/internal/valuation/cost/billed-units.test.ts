@@ -120,6 +120,7 @@ describe('the sum', () => {
       .map(([whole, part]) => ({ whole, part, text: `${whole}.${String(part).padStart(places, '0')}` }))
   const unit = fc.record({ quantity: decimals(5, 6), price: decimals(2, 9) })
   const units = fc.dictionary(fc.constantFrom(...BILLED_UNITS), unit, { minKeys: 1 })
+  const file = loadPriceBookFile()
   const tokens = fc.option(fc.record({ inputTokens: fc.nat({ max: 10 ** 6 }), outputTokens: fc.nat({ max: 10 ** 6 }) }))
 
   test('of quantities times prices and of tokens is exact, and its lines add up to it', () => {
@@ -131,7 +132,7 @@ describe('the sum', () => {
         const row = { provider: 'openai', model: 'all', ...TOKENS, units: each(({ price }) => price.text) } as PriceRow
         const fields = { ...counted, billedUnits: each(({ quantity }) => quantity.text) }
         const event = stated('all', fields)
-        const { costUsd, details } = priceInvocation(event, priceBook({ ...loadPriceBookFile(), models: [row] }))
+        const { costUsd, details } = priceInvocation(event, priceBook({ ...file, models: [row] }))
 
         // Millionths of a unit times billionths of a dollar, and rates of a million tokens: steps of 1e-18.
         const ofUnits = Object.values(drawn).map(({ quantity, price }) => {
