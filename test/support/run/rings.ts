@@ -50,6 +50,8 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/own-instance/models.test.ts': 'a card of a model, a candidate or a restored version that is wrong',
   'test/faults/models.test.ts':
     'a damaged model that serves, a training that is doubled by kills, a slow model that stays',
+  'test/internal/inference/learning/surprises.test.ts':
+    'a kind of traffic with which a model fails its gate, or names calls wrongly (`learning/train` holds the plain one)',
   'test/own-instance/model-drift.test.ts': 'a model that goes on serving although services have changed',
 
   // The broker's outages: `outage` and `spool-kill` are in the inner ring.
@@ -99,7 +101,9 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/own-instance/repeated-events.test.ts':
     'a second record of an event that comes to another gateway later, or in bulk (`two-gateways` sends it at once)',
   'test/own-instance/energy-tables.test.ts':
-    'an accepted energy table that computes no call, or one that is undone and goes on (`price-proposals`: of prices)',
+    'an accepted energy table that computes no call, or one that is undone and goes on',
+  'test/own-instance/price-proposals.test.ts':
+    'a proposed price book that changes a price before a yes, or none after it (`valuation/books` holds the rules)',
   'test/own-instance/price-proposals-refused.test.ts':
     'a price book of another form, or proposed on an older one, that is taken',
   'test/product/reported-cases.test.ts': 'a cost that another product was reported to get wrong (where the cases are)',
@@ -108,6 +112,10 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/product/exports.test.ts': 'an export that HTTP orders or downloads wrongly (the engine tests hold its content)',
   'test/internal/store/forgetting.test.ts':
     'an erasure that leaves a name somewhere, or changes a sum, at any of its steps',
+  'test/product/client-package.test.ts':
+    'a packed client library that does not install or import (`internal/sdk` and `client-libraries` hold what it does)',
+  'test/internal/store/queries/exports/export-folds.test.ts':
+    'a drawn set of groups that SQL folds otherwise (`exports/exported-cohorts` and `cohorts/folded` draw others)',
   'test/product/trace.test.ts': 'a total that is wrong in the last digit over the whole real trace',
   'test/own-instance/otlp.test.ts': 'content of a span or log record of a real SDK that is kept somewhere',
   'test/own-instance/shared-limits.test.ts': 'a caller whose budget two gateways count apart',
