@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Bloom, bestHashes, falsePositiveRate } from '../../../internal/repeats/bloom.js'
+import { drawn } from '../../support/run/rings.js'
 import { keyOf } from '../ingest/keys/keys.js'
 
 test('a key that was added is always found, and the share of others is what the formula says', () => {
@@ -23,7 +24,7 @@ test('a key that was added is always found, and the share of others is what the 
         return hits <= expected * 1.25 + 6 * Math.sqrt(expected) + 6
       },
     ),
-    { numRuns: 40 },
+    { numRuns: drawn(40) },
   )
 })
 
@@ -82,7 +83,7 @@ test('a filter that is folded, again and again, knows its keys at any moment, an
         return true
       },
     ),
-    { numRuns: 60 },
+    { numRuns: drawn(60) },
   )
 })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { formatInstant, parseInstant } from '../../../internal/units/instant.js'
+import { drawn } from '../../support/run/rings.js'
 
 const NOON = Date.UTC(2026, 10, 3, 12)
 const FIRST = Date.parse('0100-01-01T00:00:00Z')
@@ -138,7 +139,7 @@ describe('the common form, which has its own code path', () => {
       fc.property(bodies, (body) => {
         expect(parseInstant(`${body}Z`)).toBe(generally(body))
       }),
-      { numRuns: 20_000 },
+      { numRuns: drawn(20_000) },
     )
   })
 
@@ -156,7 +157,7 @@ describe('the common form, which has its own code path', () => {
         const wrong = body.slice(0, place) + character + body.slice(place + 1)
         expect(parseInstant(`${wrong}Z`)).toBe(generally(wrong))
       }),
-      { numRuns: 20_000 },
+      { numRuns: drawn(20_000) },
     )
   })
 

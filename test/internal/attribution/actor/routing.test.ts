@@ -5,6 +5,7 @@ import { reroute, routingOf } from '../../../../internal/attribution/actor/routi
 import { type Disposition, DROP, HAND_ON } from '../../../../internal/attribution/actor/stage.js'
 import type { AttributionRow } from '../../../../internal/store/tables/attributions.js'
 import { admitted, idOf } from '../../../support/invocations.js'
+import { drawn } from '../../../support/run/rings.js'
 
 /** The content of the row does not matter here. */
 const RESOLVED: Disposition = { kind: 'resolved', row: {} as AttributionRow }
@@ -116,7 +117,7 @@ test('however often a batch is repeated, each event gets one record or is handed
       const size = all[0]?.letters.length ?? 0
       expect([...records, ...handedOn].sort()).toEqual(Array.from({ length: size }, (_, i) => i))
     }),
-    { numRuns: 2_000 },
+    { numRuns: drawn(2_000) },
   )
 })
 

@@ -7,6 +7,7 @@ import {
   NEAREST_MAX,
   NearestNames,
 } from '../../../../internal/attribution/unknown-names/nearest.js'
+import { drawn } from '../../../support/run/rings.js'
 
 function namesOf(known: readonly KnownName[]): NearestNames {
   const names = new NearestNames()
@@ -63,7 +64,7 @@ test('edits are counted up to a limit', () => {
       const edits = editsByHand(one, other)
       expect(editsBetween(one, other, most)).toBe(edits <= most ? edits : undefined)
     }),
-    { numRuns: 2_000 },
+    { numRuns: drawn(2_000) },
   )
 })
 
@@ -96,7 +97,7 @@ test('the index finds what a look at every name finds, also after names were tak
 
       expect(names.of(sought)).toEqual(nearestByHand(left, sought))
     }),
-    { numRuns: 2_000 },
+    { numRuns: drawn(2_000) },
   )
 })
 

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Unpacker, unpackerOf } from '../../../../internal/ingest/bodies/content-coding.js'
 import { type UnpackingFor, unpack } from '../../../../internal/ingest/bulk/unpack.js'
+import { drawn } from '../../../support/run/rings.js'
 
 const LIMIT = 1024 * 1024
 const ALONE = { hold: () => true, release: () => undefined, isSettled: false }
@@ -98,7 +99,7 @@ describe('malformed', () => {
           expect(inflated.bytes.equals(content)).toBe(true) // a header byte that says nothing
         else expect(inflated.problem.code).toMatch(/MALFORMED_REQUEST|PAYLOAD_TOO_LARGE/)
       }),
-      { numRuns: 300 },
+      { numRuns: drawn(300) },
     )
   })
 })

@@ -7,6 +7,7 @@ import type { PartitionTraces } from '../../../../../internal/attribution/stages
 import { stageT } from '../../../../../internal/attribution/stages/t/stage-t.js'
 import type { StoredEntry } from '../../../../../internal/broker/log.js'
 import { NOW_MS } from '../../../../support/invocations.js'
+import { drawn } from '../../../../support/run/rings.js'
 import { noTraces, ROW_DEPS } from '../../../../support/stages.js'
 import {
   type Call,
@@ -28,7 +29,7 @@ const takenOver = (entries: readonly StoredEntry[], checkpoint: Checkpoint): Pro
   })
 
 test('after a takeover the trace stage decides as without one, however late the mailbox was worked off', async () => {
-  const drawn = fc.record({
+  const histories = fc.record({
     calls: drawnCalls,
     cuts: fc.array(fc.boolean(), { minLength: 28, maxLength: 28 }),
     share: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -37,7 +38,7 @@ test('after a takeover the trace stage decides as without one, however late the 
     stepMinutes: fc.array(fc.constantFrom(0, 0, 1, 1, 1, 90), { minLength: 28, maxLength: 28 }),
   })
   await fc.assert(
-    fc.asyncProperty(drawn, async ({ calls, cuts, share, lateMinutes, stepMinutes }) => {
+    fc.asyncProperty(histories, async ({ calls, cuts, share, lateMinutes, stepMinutes }) => {
       const entries = await messagesOf(calls.map((each) => [each]))
       const done = Math.floor(entries.length * share)
       // A batch ends there in both.
@@ -55,7 +56,7 @@ test('after a takeover the trace stage decides as without one, however late the 
 
       expect([...afterwards].sort()).toEqual([...without].sort())
     }),
-    { numRuns: 150 },
+    { numRuns: drawn(150) },
   )
 })
 

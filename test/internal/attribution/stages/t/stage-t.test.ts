@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { decideBatch } from '../../../../../internal/attribution/stages/t/decide.js'
 import { stageT } from '../../../../../internal/attribution/stages/t/stage-t.js'
 import { idOf, NOW_MS } from '../../../../support/invocations.js'
+import { drawn } from '../../../../support/run/rings.js'
 import { batchOf, event, kindsOf, noTraces, ROW_DEPS } from '../../../../support/stages.js'
 import {
   type Call,
@@ -18,7 +19,7 @@ import {
 } from '../../../../support/traced-calls.js'
 
 test('whatever the order and the batches of calls and facts, each call ends as if all had come at once', async () => {
-  const drawn = drawnCalls.chain((calls) =>
+  const histories = drawnCalls.chain((calls) =>
     fc.record({
       calls: fc.constant(calls),
       // Of stage A: in which partition each call is, in which order they come, and where batches end.
@@ -31,7 +32,7 @@ test('whatever the order and the batches of calls and facts, each call ends as i
     }),
   )
   await fc.assert(
-    fc.asyncProperty(drawn, async ({ calls, partitions, order, cutsOfA, turns, cutsOfT }) => {
+    fc.asyncProperty(histories, async ({ calls, partitions, order, cutsOfA, turns, cutsOfT }) => {
       const batches: Call[][] = []
       for (const partition of [0, 1, 2]) {
         batches.push([])
@@ -57,7 +58,7 @@ test('whatever the order and the batches of calls and facts, each call ends as i
         else expect(shown).toBe(resolution === undefined ? HANDED_ON : shownAs(resolution))
       }
     }),
-    { numRuns: 300 },
+    { numRuns: drawn(300) },
   )
 })
 
