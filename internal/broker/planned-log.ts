@@ -103,7 +103,7 @@ const FULL_BYTES = BATCH_BYTES_MAX / 2
 const NOT_OWNED_MS = 50
 /**
  * A reader pauses after an insert, unless the batch was full: until `INSERT_EVERY_MS` after the batch began, and for at
- * least `PAUSE_TO_BATCH` times as long as the batch took, up to `PAUSE_MS_MAX`. An insert costs ClickHouse 30 ms of
+ * least `PAUSE_TO_BATCH` times as long as its effects took, up to `PAUSE_MS_MAX`. An insert costs ClickHouse 30 ms of
  * processor time, however few rows it has, and events that arrive during the pause share one insert
  * (`deploy/decisions/partitions-and-pace.md`).
  */
@@ -208,7 +208,9 @@ async function work<C extends Progress>(
     }
     idle.wake()
 
+    const preparedFrom = performance.now()
     const batch = await prepare(entries, extent, before, planned)
+    const preparedMs = performance.now() - preparedFrom
     await writePlan(hold, before, batch.plan, planned)
     const isFull = isFullBatch(log, entries, batch.size)
     if (isFull) ahead = readAhead(log, batch.after, deps)
@@ -223,7 +225,7 @@ async function work<C extends Progress>(
       await untilAwaited(log, hold.value.done + 1, deps, signal)
     } else if (batch.inserts || log.paceMs !== undefined) {
       await saveDone(hold, log)
-      await pause(log.paceMs ?? pauseAfter(performance.now() - readAt), signal)
+      await pause(log.paceMs ?? pauseAfter(performance.now() - readAt, preparedMs), signal)
     }
   }
   if (!hold.isSaved) await hold.save(hold.value)
@@ -321,8 +323,12 @@ function readAhead<C extends Progress>(log: PlannedLog<C>, after: C, deps: Plann
   return ahead
 }
 
-const pauseAfter = (tookMs: number): number =>
-  Math.max(INSERT_EVERY_MS - tookMs, Math.min(PAUSE_TO_BATCH * tookMs, PAUSE_MS_MAX))
+/**
+ * @param tookMs the whole batch
+ * @param preparedMs its preparation: one tenant's slow rules cost ClickHouse nothing, and the events of others wait
+ */
+export const pauseAfter = (tookMs: number, preparedMs: number): number =>
+  Math.max(INSERT_EVERY_MS - tookMs, Math.min(PAUSE_TO_BATCH * (tookMs - preparedMs), PAUSE_MS_MAX))
 
 function countBatch(log: string, events: number, ms: number): void {
   BATCHES.inc({ log })

@@ -2,7 +2,7 @@ import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { EMPTY_READS_MAX } from '../../../internal/broker/arrivals.js'
 import type { Extent, Progress } from '../../../internal/broker/checkpoint.js'
 import { askForPause, followPauses } from '../../../internal/broker/pause.js'
-import type { PlannedLog, PlannedLogDeps } from '../../../internal/broker/planned-log.js'
+import { type PlannedLog, type PlannedLogDeps, pauseAfter } from '../../../internal/broker/planned-log.js'
 import { publishOrThrow } from '../../../internal/broker/publisher.js'
 import { OBSERVATIONS } from '../../../streams/observations.js'
 import { type LogBroker, launchLogBroker, startPlannedLog } from '../../support/planned-logs.js'
@@ -483,4 +483,11 @@ test('a message that cannot wait, and comes while a batch of those that can is a
   await process.stop()
 
   expect(applied.map(({ sequences }) => sequences.length)).toEqual([1, 1])
+})
+
+test('the pause after a batch follows from what its effects took, not from slow rules', () => {
+  expect(pauseAfter(50, 5)).toBe(175)
+  expect(pauseAfter(150, 10)).toBe(280)
+  expect(pauseAfter(300, 10)).toBe(500)
+  expect(pauseAfter(400, 300)).toBe(200)
 })
