@@ -18,6 +18,8 @@ export interface Waiting {
   readonly end: () => void
   /** Sends in bounded time. */
   readonly send: () => Promise<void>
+  /** Keeps what was not sent in time, or says that it is lost. */
+  readonly keep: () => void
   /** The same when nothing asynchronous runs any more. */
   readonly sendNow: () => void
 }
@@ -51,7 +53,10 @@ function endsOf(node: NodeProcess): Ends {
     unwatchSignals()
     if (node.listenerCount(signal) > 0) return void sendAll()
     endAll()
-    void sendAll().finally(() => node.kill(node.pid, signal))
+    void sendAll().finally(() => {
+      for (const { keep } of waiting) quietly(keep)
+      node.kill(node.pid, signal)
+    })
   }
   const unwatchSignals = (): void => {
     isWatchingSignals = false

@@ -37,6 +37,7 @@ export interface SenderCounts {
 
 const BATCH_MAX = 500
 const FULL = 'too many calls wait to be sent'
+const ENDED = 'the process ended before the service answered'
 /** A call that has ended holds the headers of its request and answer until its record is written. */
 const UNWRITTEN_MAX = 100
 const WAITING_CHARACTERS_MAX = 16_000_000
@@ -86,10 +87,11 @@ export class Sender {
       for (const call of this.open) call.end('cancelled')
     },
     send: () => this.flush(END_MS_MAX),
+    keep: () => this.spare(this.takeAll(), ENDED),
     sendNow: () => {
       const lines = this.takeAll()
       if (this.isAway || quietly(() => sendFromChild(this.request(), lines, END_MS_MAX)) !== true)
-        return this.spare(lines, 'the process ended before the service answered')
+        return this.spare(lines, ENDED)
       this.counts.sent += lines.length
       this.deleteTaken()
     },

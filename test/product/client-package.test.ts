@@ -59,20 +59,33 @@ async function call() {
 }
 `
 
-/** Runs a program in the folder. @returns how it ended */
-async function ran(name: string, program: string): Promise<{ readonly code?: unknown; readonly signal?: unknown }> {
+interface Ended {
+  readonly end: { readonly code?: unknown; readonly signal?: unknown }
+  /** Whose calls it made. */
+  readonly service: string
+}
+
+/**
+ * Runs a program in the folder. An end sends for three seconds at most, within which a loaded machine may not start the
+ * process that does: the program then says what it lost, and another one runs.
+ */
+async function ran(name: string, program: string): Promise<Ended> {
   writeFileSync(join(folder, name), program)
-  const env = {
-    ...process.env,
-    ATTRIBUTION_URL: service.baseUrl,
-    ATTRIBUTION_API_KEY: service.credentials.api_key,
-    SERVICE: name,
-    PROVIDER: provider.url,
+  for (let attempt = 0; ; attempt++) {
+    const caller = `${attempt}-${name}`
+    const env = {
+      ...process.env,
+      ATTRIBUTION_URL: service.baseUrl,
+      ATTRIBUTION_API_KEY: service.credentials.api_key,
+      SERVICE: caller,
+      PROVIDER: provider.url,
+    }
+    const { stderr, ...end } = await run(process.execPath, [name], { cwd: folder, env, timeout: 60_000 }).then(
+      (output) => ({ code: 0, stderr: output.stderr }),
+      (error) => ({ code: error.code, signal: error.signal, stderr: String(error.stderr) }),
+    )
+    if (!stderr.includes(' calls without a record')) return { end, service: caller }
   }
-  return run(process.execPath, [name], { cwd: folder, env, timeout: 60_000 }).then(
-    () => ({ code: 0 }),
-    (error: { code?: unknown; signal?: unknown }) => ({ code: error.code, signal: error.signal }),
-  )
 }
 
 async function costsOf(name: string, count: number): Promise<readonly string[]> {
@@ -160,9 +173,11 @@ describe('a call is a record, however its program ends', () => {
       { code: 0 },
     ],
   ])('%s', async (_, name, program, end) => {
-    expect(await ran(name, program)).toMatchObject(end)
+    const ended = await ran(name, program)
+
+    expect(ended.end).toMatchObject(end)
     // An answer that was not read to its end states no counts.
-    expect(await costsOf(name, 1)).toEqual([name === 'reading.mjs' ? '0' : '0.000285'])
+    expect(await costsOf(ended.service, 1)).toEqual([name === 'reading.mjs' ? '0' : '0.000285'])
   })
 
   test.each([
@@ -183,7 +198,9 @@ describe('a call is a record, however its program ends', () => {
        else await call()`,
     ],
   ])('in %s', async (_, name, program) => {
-    expect(await ran(name, program)).toEqual({ code: 0 })
-    expect(await costsOf(name, 2)).toEqual(['0.000285', '0.000285'])
+    const ended = await ran(name, program)
+
+    expect(ended.end).toEqual({ code: 0 })
+    expect(await costsOf(ended.service, 2)).toEqual(['0.000285', '0.000285'])
   })
 })

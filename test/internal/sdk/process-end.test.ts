@@ -1,12 +1,17 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { unwatchEnd, type Waiting, watchEnd } from '../../../internal/sdk/process-end.js'
 import { Sender } from '../../../internal/sdk/sender.js'
+import { atEnd } from '../../support/run/at-end.js'
 
 let sends: number
 const waiting: Waiting = {
   end: () => undefined,
   send: async () => void sends++,
+  keep: () => undefined,
   sendNow: () => {
     throw new Error('a program that ends goes on to end')
   },
@@ -66,6 +71,33 @@ test('a signal after one that the application handled is waited for again, thoug
   unwatchEnd(other)
 
   expect([sends, kill.mock.calls.length]).toEqual([3, 1])
+})
+
+test('what could not be sent before a signal ends the process is in the spool, or said to be lost', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const spoolFolder = mkdtempSync(join(tmpdir(), 'attribution-spool-'))
+  atEnd(() => rmSync(spoolFolder, { recursive: true }))
+  const kill = vi.spyOn(process, 'kill').mockReturnValue(true)
+  for (const more of [{ spoolFolder }, {}]) {
+    const ended = new Promise((resolve) => kill.mockImplementationOnce(() => resolve(undefined) ?? true))
+    const fetch = () => new Promise<Response>(() => undefined)
+    const sender = new Sender({
+      baseUrl: 'http://service.test',
+      apiKey: 'k',
+      fetch,
+      onProblem: () => undefined,
+      ...more,
+    })
+    sender.record({ provider: 'openai', requested_model: 'gpt-4o' }, {})
+    process.emit('SIGTERM', 'SIGTERM')
+    await vi.advanceTimersByTimeAsync(3_000)
+    await ended
+
+    const isSpooled = 'spoolFolder' in more
+    expect(sender.state).toMatchObject({ waiting: 0, spooled: isSpooled ? 1 : 0, lost: isSpooled ? 0 : 1 })
+  }
+  expect(readdirSync(spoolFolder)).toHaveLength(1)
+  vi.useRealTimers()
 })
 
 test('whatever fails at the end of a process leaves its end as it is, and the rest is counted', () => {
