@@ -116,6 +116,19 @@ describe('sources', () => {
     )
     expect(await accessibilityFaults(page)).toEqual([])
   })
+
+  test('does not say of a key that nothing came with it while what came cannot be read', async () => {
+    const senders = page.locator('section[aria-label="Senders"] tr:has-text("LiteLLM")')
+    await expect.poll(() => senders.locator('td.number').textContent()).toMatch(/^[1-9]/)
+    await page.route('**/api/v1/sources?*', (route) => route.fulfill({ status: 503, body: 'unavailable' }))
+    await goWithin(page, '/console/access')
+    await goWithin(page, '/console/sources')
+
+    await expect.poll(() => senders.locator('td.number').textContent()).toBe('–')
+    expect(await senders.textContent()).not.toContain('none in 24 h')
+    await page.unroute('**/api/v1/sources?*')
+    await expect.poll(() => senders.locator('td.number').textContent()).toMatch(/^[1-9]/)
+  })
 })
 
 test('shows sources to whoever may see calls, and says who can make a key', async () => {

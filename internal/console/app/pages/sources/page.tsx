@@ -27,7 +27,7 @@ export function Page({ params, zone }: PageProps) {
     <>
       <Received sources={sources} params={params} />
       <Connect params={params} sources={sources.answer.value?.data} onKey={keys.answer.reload} />
-      {maySeeKeys && <Senders keys={keys} sources={sources.rows} zone={zone} />}
+      {maySeeKeys && <Senders keys={keys} sources={sources.answer.value && sources.rows} zone={zone} />}
     </>
   )
 }
@@ -36,13 +36,14 @@ const HEAD = ['key', 'may send', 'believed', 'last call received', '#calls in 24
 
 interface SendersProps {
   readonly keys: List<Key>
-  readonly sources: readonly Source[]
+  /** Undefined: not known (yet). */
+  readonly sources: readonly Source[] | undefined
   readonly zone: string
 }
 
 /** The keys with which sources send, or could. */
 function Senders({ keys: { answer, rows, more }, sources, zone }: SendersProps) {
-  const arrivals = arrivalsByKey(sources)
+  const arrivals = sources && arrivalsByKey(sources)
   return (
     <section class="list" aria-label="Senders">
       <header>
@@ -54,16 +55,16 @@ function Senders({ keys: { answer, rows, more }, sources, zone }: SendersProps) 
             {rows
               .filter(({ status }) => status === 'active')
               .map((key) => {
-                const { calls = 0, lastCallAtMs } = arrivals.get(key.id) ?? {}
+                const { calls = 0, lastCallAtMs } = arrivals?.get(key.id) ?? {}
                 return (
                   <tr key={key.id}>
                     <th scope="row">
-                      <Name>{key.name}</Name> <span class="muted">…{key.last_four}</span>
+                      <Name>{key.name}</Name> <span class="muted of-key">…{key.last_four}</span>
                     </th>
                     <td>{layersShown(key.ingestion_layers)}</td>
                     <td>{believed(key)}</td>
-                    <td>{lastCallAtMs === undefined ? 'none in 24 h' : <Ago ms={lastCallAtMs} />}</td>
-                    <td class="number">{countShown(calls)}</td>
+                    <td>{lastCallAtMs === undefined ? arrivals && 'none in 24 h' : <Ago ms={lastCallAtMs} />}</td>
+                    <td class="number">{arrivals === undefined ? '–' : countShown(calls)}</td>
                     <td>{key.last_used_at === null ? 'never' : <Ago ms={Date.parse(key.last_used_at)} />}</td>
                     <td>
                       <Instant ms={Date.parse(key.created_at)} zone={zone} />
