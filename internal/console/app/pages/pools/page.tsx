@@ -10,6 +10,7 @@ import { change } from '../../parts/change.js'
 import { FormDialog } from '../../parts/form-dialog.js'
 import { ListSection } from '../../parts/list-section.js'
 import { Name } from '../../parts/name.js'
+import { SmallGroups } from '../../parts/small-groups.js'
 import { type Actors, useActors } from '../../parts/who.js'
 import { hasScope } from '../../session/session.js'
 import type { PageProps } from '../page-props.js'
@@ -34,6 +35,7 @@ export function Page({ params, zone }: PageProps) {
   const close = (): void => setOpen(undefined)
   const row = (name: string) => figures.value?.pools?.find((each) => !each.folded && each.pool === name)
   const rest = row(DEFAULT_POOL)
+  const together = figures.value?.pools?.find(({ folded }) => folded)
   return (
     <>
       <ListSection
@@ -62,6 +64,12 @@ export function Page({ params, zone }: PageProps) {
           />
         )}
       >
+        {together !== undefined && (
+          <p>
+            Pools without figures of their own are <SmallGroups groups={together.groups} />:{' '}
+            {callsShown(together.calls)}, USD {usdShown(together.cost_usd)}.
+          </p>
+        )}
         <p>
           What no pool takes is in <strong>{DEFAULT_POOL}</strong>
           {rest !== undefined && `: ${callsShown(rest.calls)}, USD ${usdShown(rest.cost_usd)}`}.
