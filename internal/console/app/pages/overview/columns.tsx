@@ -64,7 +64,7 @@ const priced = (name: Price, title: string, isUsual: boolean): UsageColumn => ({
   isSortable: true,
   sort: name,
   sortValue: (row) => exact(row[name]),
-  cell: (row) => (row[name] === null ? '–' : priceShown(row[name])),
+  cell: (row) => (row[name] === null || hasNoPrice(row) ? '–' : priceShown(row[name])),
 })
 
 /** @param zone in which the period before is named */
@@ -142,9 +142,11 @@ export function usageColumns({ rows, scope }: UsageReport, zone: string): readon
   ]
 }
 
+const hasNoPrice = (row: UsageRow): boolean => row.cost_usd === '0' && row.unpriced_calls > 0
+
 function Cost({ row, decimals }: { readonly row: UsageRow; readonly decimals: number }) {
   const shown = decimalShown(row.cost_usd, decimals)
-  if (row.cost_usd === '0' && row.unpriced_calls > 0) return <>no price</>
+  if (hasNoPrice(row)) return <>no price</>
   if (!row.lower_bounds.includes('cost_usd')) return <>{shown}</>
   return <span title="At least: some calls have no price">{shown.startsWith('<') ? '> 0' : `≥ ${shown}`}</span>
 }
