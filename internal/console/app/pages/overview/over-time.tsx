@@ -170,17 +170,21 @@ interface FoldsApartProps {
   readonly by: string
 }
 
+const ALL = new Intl.ListFormat('en')
+
 /** Why the rows of the table below are not those of the chart. */
 function FoldsApart({ apart: { chart, table, names }, step, write, by }: FoldsApartProps) {
-  const listed = names.slice(0, NAMES_MAX).map((name) => labelShown(by, name))
-  const more = names.length - listed.length
+  const more = Math.max(0, names.length - NAMES_MAX)
+  const listed = [
+    ...names.slice(0, NAMES_MAX).map((name) => labelShown(by, name)),
+    ...(more > 0 ? [`${countShown(more)} more`] : []),
+  ]
   return (
     <p class="notice">
       Small groups are {chart === '0' ? 'nothing' : write(chart)} in this chart and{' '}
       {table === '0' ? 'nothing' : write(table)} in the table below: here people are counted within each {step}, there
       within the whole period.
-      {listed.length > 0 &&
-        ` So ${listed.join(', ')}${more > 0 ? ` and ${countShown(more)} more` : ''} ${names.length === 1 ? 'has' : 'have'} other amounts there.`}
+      {listed.length > 0 && ` So ${ALL.format(listed)} ${names.length === 1 ? 'has' : 'have'} other amounts there.`}
     </p>
   )
 }
