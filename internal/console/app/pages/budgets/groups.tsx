@@ -14,7 +14,7 @@ import { Name } from '../../parts/name.js'
 import { BUDGETS_PATH, type Budget, CEILING_PATTERN, type Group } from './budget.js'
 import { Scale } from './scale.js'
 
-const HEAD = ['#ceiling USD', '#spent USD', 'of its ceiling', '#forecast', 'crossed', '']
+const HEAD = ['#spent USD', '#ceiling USD', 'of its ceiling', '#forecast', 'crossed', '']
 
 interface GroupsProps {
   readonly budget: Budget
@@ -57,11 +57,11 @@ export function Groups({ budget, per, onChanged }: GroupsProps) {
           <th scope="row">
             <Name>{group.value}</Name>
           </th>
+          <td class="number">{decimalShown(group.spent_usd, decimals)}</td>
           <td class="number">
             {Object.hasOwn(own, group.value) && <span class="muted">own </span>}
             {decimalShown(group.ceiling_usd, decimals)}
           </td>
-          <td class="number">{decimalShown(group.spent_usd, decimals)}</td>
           <td>
             <Scale percent={group.percent ?? '0'} thresholds={budget.thresholds} /> {group.percent} %
           </td>

@@ -21,13 +21,13 @@ import { Scale } from './scale.js'
 
 const HEAD = [
   'budget',
-  'calls that count',
-  'per',
-  '#ceiling USD',
   '#spent USD',
+  '#ceiling USD',
   'of the ceiling',
   '#forecast',
   'crossed',
+  'calls that count',
+  'per',
   'heard by',
 ]
 
@@ -53,7 +53,7 @@ export function Page({ params, zone }: PageProps) {
       <ListSection
         title="Budgets"
         what="the budgets"
-        about="A budget blocks nothing: it shows what is spent, and sends an event at each threshold."
+        about="A budget blocks nothing: it shows what is spent, implausible costs aside, and sends an event at each threshold."
         actions={
           <Does name="budget" onDo={() => setAdding(true)}>
             Add a budget
@@ -101,10 +101,8 @@ function Row({ budget, targets, opening, decimals }: RowProps) {
           <Name>{budget.name}</Name>
         </Opens>
       </th>
-      <td class="wide">{callsOf(budget.filter)}</td>
-      <td>{budget.per === null ? budget.period : `${budget.period} and ${budget.per}`}</td>
-      <td class="number">{decimalShown(budget.ceiling_usd, decimals)}</td>
       <td class="number">{current === undefined ? '–' : decimalShown(current.spent_usd, decimals)}</td>
+      <td class="number">{decimalShown(budget.ceiling_usd, decimals)}</td>
       <td>
         {current?.percent != null && (
           <>
@@ -128,7 +126,9 @@ function Row({ budget, targets, opening, decimals }: RowProps) {
               .map(({ threshold, count }) => `${threshold} % by ${countShown(count)}`)
               .join(', ') || 'none'}
       </td>
-      <td>{targets === undefined ? '–' : heardBy(targets, budget.thresholds)}</td>
+      <td class="wide">{callsOf(budget.filter)}</td>
+      <td>{budget.per === null ? budget.period : `${budget.period} and ${budget.per}`}</td>
+      <td class="name">{targets === undefined ? '–' : heardBy(targets, budget.thresholds)}</td>
     </tr>
   )
 }
