@@ -16,6 +16,7 @@ const WORDS: Readonly<Record<string, string>> = {
   below_floor: 'confidence below 0.80',
   notional: 'billed to nobody',
   unpriced: 'no price',
+  connection: 'no connection',
 }
 
 export const wordOf = (value: string): string => WORDS[value] ?? value.replaceAll('_', ' ')

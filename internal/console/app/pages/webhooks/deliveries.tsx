@@ -9,7 +9,7 @@ import { ListSection } from '../../parts/list-section.js'
 import { Id } from '../../parts/name.js'
 import { type Delivery, type Endpoint, WEBHOOKS_PATH } from './endpoint.js'
 
-const HEAD = ['at', 'event', 'id', '#sequence', '#attempt', 'answer', '#ms', 'outcome', '']
+const HEAD = ['at', 'event', 'answer', 'outcome', '#attempt', '#ms', 'id', '#sequence', '']
 const OUTCOMES = { '': 'all attempts', acknowledged: 'acknowledged', retried: 'retried', dead_lettered: 'dead letters' }
 
 interface DeliveriesProps {
@@ -64,13 +64,7 @@ export function Deliveries({ endpoint, zone, onReplay }: DeliveriesProps) {
             {delivery.event_type}
             {delivery.replayed && <span class="muted"> (replay)</span>}
           </td>
-          <td>
-            <Id>{delivery.event_id}</Id>
-          </td>
-          <td class="number">{countShown(delivery.sequence)}</td>
-          <td class="number">{delivery.attempt}</td>
           <td>{answerShown(delivery)}</td>
-          <td class="number">{countShown(delivery.latency_ms)}</td>
           <td>
             {wordOf(delivery.outcome)}
             {delivery.next_attempt_at !== null && (
@@ -80,6 +74,12 @@ export function Deliveries({ endpoint, zone, onReplay }: DeliveriesProps) {
               </span>
             )}
           </td>
+          <td class="number">{delivery.attempt}</td>
+          <td class="number">{countShown(delivery.latency_ms)}</td>
+          <td>
+            <Id>{delivery.event_id}</Id>
+          </td>
+          <td class="number">{countShown(delivery.sequence)}</td>
           <td>
             {delivery.event_type !== 'webhook.verification' && endpoint.status === 'verified' && (
               <button type="button" class="quiet" onClick={() => onReplay(delivery.event_id)}>

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { instantText } from '../../../figures/days.js'
+import { countShown } from '../../../figures/shown.js'
 import { wordOf } from '../../../figures/words.js'
 import { change } from '../../parts/change.js'
 import { Choice, Field } from '../../parts/field.js'
@@ -102,7 +103,7 @@ function Facts({ endpoint: { events, health, ...endpoint }, zone }: Pick<Details
       <dt>health</dt>
       <dd>
         {health.status === 'failing'
-          ? `failing: the last ${health.consecutive_failures} attempts`
+          ? `failing: the last ${countShown(health.consecutive_failures)} attempts`
           : wordOf(health.status)}
         {health.last_failure !== null && health.last_failure_at !== null && (
           <>
