@@ -112,6 +112,15 @@ describe('while there are no calls', () => {
 
     expect(faults).toEqual([])
   })
+
+  test('the explorer leads to where a source is connected, and nothing is praised for having a name', async () => {
+    await goWithin(page, '/console/explorer')
+    await page.locator('.state a:text-is("Connect a source")').waitFor()
+    expect(await page.textContent('.state')).toMatch(/^No calls in [^.]+\S\. Connect/)
+
+    await goWithin(page, '/console/unattributed')
+    await page.locator('.state:has-text("No calls in")').waitFor()
+  })
 })
 
 describe('with calls', () => {

@@ -48,7 +48,7 @@ function NoSuchQuestion({ what, problem }: WhatProps & { readonly problem: ApiPr
   const { page, params } = useAddress()
   return (
     <section class="state" role="alert">
-      <h2>{capitalized(what)} cannot be asked for so</h2>
+      <h2>{capitalized(what)} cannot be read from this address</h2>
       <p>Something in the address of this page is not known here: a filter, an order, or a day.</p>
       <p>
         <a href={linkTo(page, params)}>Begin without it</a>

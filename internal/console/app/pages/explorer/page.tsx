@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { FILTER_FIELDS } from '../../../../filters/filter-fields.js'
-import { addressOf } from '../../../figures/address.js'
+import { addressOf, linkTo } from '../../../figures/address.js'
 import { filtersOf, unheldFilters, withFilters, within } from '../../../figures/filters.js'
 import { decimalsOf } from '../../../figures/shown.js'
 import { goTo, setParams } from '../../address/address.js'
@@ -72,7 +72,14 @@ export function Page({ params, zone }: PageProps) {
         {() =>
           placed.rows.length === 0 ? (
             <p class="state muted">
-              No calls in {period.label} {filters.length > 0 ? 'with these filters.' : '.'}
+              No calls in {period.label}
+              {filters.length > 0 && ' with these filters'}.
+              {live.hasNone && (
+                <>
+                  {' '}
+                  <a href={linkTo('sources', params)}>Connect a source</a> that sends them.
+                </>
+              )}
             </p>
           ) : (
             <>
@@ -101,12 +108,12 @@ export function Page({ params, zone }: PageProps) {
  * asked, since rows would move under their eyes.
  *
  * @param open the call whose evidence is being read
- * @returns whether there are calls that came after the list; reads them
+ * @returns whether there are calls that came after the list, and whether there is none at all; reads them
  */
 function useLive(
   list: List<RecordRow>,
   open: string | undefined,
-): { readonly hasNewer: boolean; readonly show: () => void } {
+): { readonly hasNewer: boolean; readonly hasNone: boolean; readonly show: () => void } {
   const { id } = useNewest()
   const { answer, rows, more } = list
   // The newest call for which the list was read.
@@ -126,5 +133,5 @@ function useLive(
   useEffect(() => {
     if (isDue) show()
   }, [isDue])
-  return { hasNewer: isNew && !isDue && !answer.isLoading, show }
+  return { hasNewer: isNew && !isDue && !answer.isLoading, hasNone: id === null, show }
 }

@@ -34,6 +34,9 @@ export function AddSchedule({ onClose, onSaved }: FormProps) {
         Some hours after each day or month has ended (UTC), its file is written to your bucket, then its manifest. When
         records of it change, it is delivered again as a new revision, at most once per day.
       </p>
+      <p>
+        Calls in the file <span class="muted">(without a filter: all that may be charged)</span>
+      </p>
       <Filters fields={REPORT_FIELDS} filters={filters} onChange={setFilters} />
       <Form verb="Add the schedule" send={send} onLeave={onClose}>
         <div class="pair">

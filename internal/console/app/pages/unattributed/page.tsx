@@ -70,7 +70,7 @@ const KINDS: readonly { readonly kind: Item['kind']; readonly title: string; rea
   {
     kind: 'owner',
     title: 'Services without an owner',
-    about: 'Their calls are proved and in the chargeback file, without an owner to pay for them.',
+    about: 'Their calls have no owner to pay for them, even those in the chargeback file.',
   },
   {
     kind: 'source',
@@ -113,7 +113,11 @@ function Listed({ queue, amount, period, zone, chosen, round, onMoving }: Listed
           Names and services need the scope <code>admin:config</code>, which you do not have: they are left out.
         </p>
       )}
-      {queue.items.length === 0 && <p class="state">Everything has a name, an owner and a price.</p>}
+      {queue.items.length === 0 && (
+        <p class="state">
+          {queue.ofCalls === 0 ? `No calls in ${period.label}.` : 'Everything has a name, an owner and a price.'}
+        </p>
+      )}
       <div class={item === undefined ? 'queue' : 'queue has-chosen'}>
         <nav aria-label="What could not be named">
           {byMoney(queue.items).map(({ kind, title, about, items, cost }) => (
