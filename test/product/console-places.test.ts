@@ -126,6 +126,17 @@ test('a pool is added with its rules, takes calls, and the page says what of it 
   await expect.poll(() => section('Spreading').textContent()).toMatch(/USD 0\.\d+ in pools: USD .* is spread/)
   expect(await layoutFaults(page)).toEqual([])
 
+  // With people among them, it is a small group.
+  const unallocated = { ...stated, provider: 'openai', requested_model: 'gpt-4o' }
+  await attributedAll(ask, [
+    { ...stated, attributed_identity: 'one@example.com' },
+    ...Array.from({ length: 6 }, (_, i) => ({ ...unallocated, attributed_identity: `person-${i}@example.com` })),
+  ])
+  await goWithin(page, '/console/explorer')
+  await page.locator('section[aria-label=Calls] tbody span:text-is("nobody")').first().waitFor()
+  expect(await page.textContent('section[aria-label=Calls]')).not.toContain('unallocated')
+  await goWithin(page, '/console/pools')
+  await section('Pools').locator('p:has-text("small groups")').waitFor()
   await row('Pools', 'shared').locator('button:has-text("Remove")').click()
   await page.click('dialog button:has-text("Remove the pool")')
   await expect.poll(() => row('Pools', 'provider mistral').count()).toBe(0)

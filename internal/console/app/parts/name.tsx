@@ -1,5 +1,6 @@
 import { Fragment } from 'preact'
 import { nameDoubt } from '../../../text/misleading-name.js'
+import { DEFAULT_POOL } from '../../figures/usage.js'
 
 const DOUBTS = {
   hidden_characters: 'This name has characters that nobody sees.',
@@ -24,6 +25,16 @@ export function Name({ children: name }: { readonly children: string }) {
   )
 }
 
+/** A service or an owner; what no pool takes either is nobody's, under the name that the title has. */
+export const Party = ({ children: name }: { readonly children: string }) =>
+  name === DEFAULT_POOL ? (
+    <span class="muted" title={name}>
+      nobody
+    </span>
+  ) : (
+    <Name>{name}</Name>
+  )
+
 interface OwnedProps {
   readonly service: string
   readonly owner: string
@@ -32,11 +43,11 @@ interface OwnedProps {
 /** Whose calls are: what is nobody's has one name for both, which is said once. */
 export const Whose = ({ service, owner }: OwnedProps) => (
   <>
-    <Name>{service}</Name>
+    <Party>{service}</Party>
     {owner !== service && (
       <>
         {' '}
-        · <Name>{owner}</Name>
+        · <Party>{owner}</Party>
       </>
     )}
   </>
@@ -46,10 +57,10 @@ export const Whose = ({ service, owner }: OwnedProps) => (
 export const ServiceCells = ({ service, owner }: OwnedProps) => (
   <>
     <th scope="row">
-      <Name>{service}</Name>
+      <Party>{service}</Party>
     </th>
     <td>
-      <Name>{owner}</Name>
+      <Party>{owner}</Party>
     </td>
   </>
 )

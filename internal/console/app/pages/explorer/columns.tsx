@@ -6,11 +6,13 @@ import type { RecordRow } from '../../card/record.js'
 import type { Column } from '../../parts/columns.js'
 import { Confidence } from '../../parts/confidence.js'
 import { Instant } from '../../parts/instant.js'
-import { Name } from '../../parts/name.js'
+import { Name, Party } from '../../parts/name.js'
 
 /** The columns of the explorer, beside that of the time, which is always there. */
 
 export interface CallColumn extends Column<RecordRow> {
+  /** May be long: it goes on in the next line before the table becomes wider than the page. */
+  readonly isName?: true
   /** What a file has of it, exact: the heads of its columns, and their values. */
   readonly csv: Readonly<Record<string, (row: RecordRow) => string | number | null>>
 }
@@ -29,6 +31,12 @@ const named = (name: TextMember, isUsual: boolean, title = fieldShown(name)): Ca
   isSortable: isSortable(name),
   cell: (row) => <Name>{row[name] ?? '–'}</Name>,
   csv: { [name]: (row) => row[name] },
+})
+
+const party = (name: 'service' | 'owner'): CallColumn => ({
+  ...named(name, true),
+  isName: true,
+  cell: (row) => <Party>{row[name]}</Party>,
 })
 
 /** Of a closed list. */
@@ -68,11 +76,11 @@ const tagged = ({ name, key }: Tag): CallColumn => ({
  * @param tags that the tenant has declared
  */
 export const callColumns = (zone: string, decimals: number, tags: readonly Tag[]): readonly CallColumn[] => [
-  named('service', true),
-  named('owner', true),
+  party('service'),
+  party('owner'),
   named('provider', true),
-  named('served_model', true),
-  named('requested_model', false),
+  { ...named('served_model', true), isName: true },
+  { ...named('requested_model', false), isName: true },
   {
     name: 'tokens',
     title: 'tokens in, out',

@@ -86,8 +86,8 @@ const Row = ({ row, columns, zone, isOpen, isListed, onOpen }: RowProps) => (
       </button>
       {!isListed && ' no longer in this list'}
     </td>
-    {columns.map(({ name, isNumber, cell }) => (
-      <td key={name} class={isNumber === true ? 'number' : undefined}>
+    {columns.map(({ name, isNumber, isName, cell }) => (
+      <td key={name} class={isNumber === true ? 'number' : isName && 'name'}>
         {cell(row)}
       </td>
     ))}
