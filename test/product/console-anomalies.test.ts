@@ -34,6 +34,16 @@ beforeAll(async () => {
     ask,
     Array.from({ length: HOURS_BEFORE }, (_, i) => call('2', i + 1)),
   )
+  // Longer than a telephone is wide.
+  const name = 'the support chat of the customer care department in Rotterdam, which is soon to be replaced'
+  await listedAll(
+    ask,
+    Array.from({ length: 6 }, (_, i) => ({
+      ...call('0.1', 1),
+      attributed_service: name,
+      attributed_identity: `person-${i}@example.com`,
+    })),
+  )
   ;[{ id: dear }] = (await listedAll(ask, [call('400', 0), call('1', 0)])) as [{ id: string }]
   browser = await launchChromium()
   console = await openConsole(browser)
@@ -52,6 +62,7 @@ test('is listed with what was expected, and leads to its calls, the dearest firs
   expect(await row.locator('th, td').allTextContents()).toEqual(
     expect.arrayContaining(['spiky', 'team-spiky', '401.00', '2.00', '201 times']),
   )
+  await page.locator('option:has-text("Rotterdam")').waitFor({ state: 'attached' })
   expect(await layoutFaults(page)).toEqual([])
   await row.locator('a:text-is("Its calls")').click()
   const calls = page.locator('section[aria-label=Calls] tbody tr:not(.inside)')

@@ -84,7 +84,7 @@ function Row({ shown: key, zone, onAct }: RowProps) {
   return (
     <tr class={key.status === 'active' ? undefined : 'apart'}>
       <th scope="row">
-        <Name>{key.name}</Name> <span class="muted">…{key.last_four}</span>
+        <Name>{key.name}</Name> <span class="muted of-key">…{key.last_four}</span>
       </th>
       <td>{key.status}</td>
       <td class="wide">{key.scopes.join(', ')}</td>

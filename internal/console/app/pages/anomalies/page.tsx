@@ -9,12 +9,12 @@ import { useList } from '../../api/use-list.js'
 import { useNames } from '../../api/use-names.js'
 import { Instant } from '../../parts/instant.js'
 import { ListSection } from '../../parts/list-section.js'
-import { ServiceCells } from '../../parts/name.js'
+import { Party } from '../../parts/name.js'
 import { hasScope } from '../../session/session.js'
 import type { PageProps } from '../page-props.js'
 
 const PATH = '/api/v1/anomalies'
-const HEAD = ['service', 'owner', 'provider', 'hour', '#cost USD', '#expected USD', '#of the expected', 'noticed', '']
+const HEAD = ['service', '#cost USD', '#expected USD', '#of the expected', 'hour', 'owner', 'provider', 'noticed', '']
 const FILTERS = ['service', 'owner', 'provider'] as const
 
 /** Hours in which a service cost far more than it usually does. */
@@ -38,11 +38,9 @@ export function Page({ params, zone }: PageProps) {
       empty={`None in ${period.label}${Object.keys(filters).length > 0 ? ' that matches' : ''}. They are kept for 90 days.`}
       row={(anomaly) => (
         <tr key={anomaly.id}>
-          <ServiceCells service={anomaly.scope.service} owner={anomaly.scope.owner} />
-          <td>{anomaly.scope.provider}</td>
-          <td>
-            <Instant ms={Date.parse(anomaly.window.from)} zone={zone} />
-          </td>
+          <th scope="row">
+            <Party>{anomaly.scope.service}</Party>
+          </th>
           <td class="number">{decimalShown(anomaly.observed_usd, decimals)}</td>
           <td class="number">{decimalShown(anomaly.expected_usd, decimals)}</td>
           <td class="number">
@@ -50,6 +48,13 @@ export function Page({ params, zone }: PageProps) {
               {timesExpected(anomaly)}
             </span>
           </td>
+          <td>
+            <Instant ms={Date.parse(anomaly.window.from)} zone={zone} />
+          </td>
+          <td>
+            <Party>{anomaly.scope.owner}</Party>
+          </td>
+          <td>{anomaly.scope.provider}</td>
           <td>
             <Instant ms={Date.parse(anomaly.detected_at)} zone={zone} />
             {anomaly.observed_until < anomaly.window.to && <span class="muted"> while the hour ran</span>}

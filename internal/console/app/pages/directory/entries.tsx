@@ -107,7 +107,7 @@ const Find = ({ text }: { readonly text: string }) => (
       key={text}
       type="search"
       data-filter
-      placeholder="find by a part of the name"
+      placeholder="part of the name"
       maxLength={256}
       defaultValue={text}
       onChange={({ currentTarget }) => setParams({ find: currentTarget.value.trim() })}
