@@ -27,14 +27,14 @@ test(
 
 /** Each with the first seed that finds it, with which the inner ring begins. */
 test.each([
-  ['keys before their group', 24],
+  ['keys before their group', 50],
   ['an answer before its keys', 0],
   ['keys are not spooled', 4],
   ['a start at the end of the stream', 0],
   ['the end of the log is not read', 15],
   ['nobody asks for keys that KEYS lost', 0],
 ] as const)('a build that is broken on purpose is found: %s', async (breakage, seed) => {
-  const [found] = await failuresOf(RUNS_BOTH_RINGS ? 0 : seed, 40, breakage)
+  const [found] = await failuresOf(RUNS_BOTH_RINGS ? 0 : seed, 60, breakage)
 
   console.log(`${breakage}: ${found}`)
   expect(found).toMatch(/^seed \d+: (gw-\d+: |[0-9a-f-]{36} was answered)/)

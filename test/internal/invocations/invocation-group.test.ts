@@ -6,6 +6,7 @@ import {
   decodeGroup,
   encodeEntry,
   encodeGroup,
+  keysOfGroup,
   namesAny,
   splitIntoGroups,
 } from '../../../internal/invocations/invocation-group.js'
@@ -177,6 +178,15 @@ describe('a group read back', () => {
     expect(withKey?.key).toEqual(key)
     expect(without?.key).toBeUndefined()
     expect(JSON.parse(group.toString())[0].k).toBe(Buffer.concat([key.hash, key.fingerprint]).toString('base64'))
+  })
+
+  test('says which keys it has, whatever its events state; one that cannot be read has none', () => {
+    const key = { hash: Buffer.alloc(16, 1), fingerprint: Buffer.alloc(8, 2), flags: 3 }
+    const stated = encodeEntry(admission, validEvent({ tags: { k: Buffer.alloc(24, 9).toString('base64') } }))
+    const entries = [stated, encodeEntry({ ...admission, key }, validEvent())]
+
+    expect(keysOfGroup(encodeGroup(entries))).toEqual([key])
+    expect(keysOfGroup(encodeGroup(entries).subarray(1))).toEqual([])
   })
 
   test('keeps the key for stage A: an event passed to the next stage has none', () => {
