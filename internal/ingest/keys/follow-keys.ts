@@ -149,6 +149,7 @@ class Follower {
     while (!signal.aborted) {
       try {
         for await (const batch of keysInLogSince(manager, sinceMs)) {
+          if (signal.aborted) return
           const unknown = new AdmittedKeys(sender)
           for (const { keys, storedAtMs } of batch) {
             for (const key of keys) if (this.note(readKeyOf(key), storedAtMs)) unknown.add(key)
