@@ -85,6 +85,19 @@ test('sorts by money, kinds as well as what is in them', async () => {
   expect(rows.slice(-2).join()).toContain('of-no-price-book')
 })
 
+test('tells nobody that calls of an unknown name are in the chargeback file', async () => {
+  const reader = { username: 'reader', password: 'a quiet afternoon in Lisbon', scopes: ['read:reporting'] }
+  expect((await ask('POST', '/api/v1/users', reader)).status).toBe(201)
+  const { context, page: theirs } = await openConsole(browser)
+  const credentials = { ...service.credentials, admin_username: reader.username, admin_password: reader.password }
+  await signInByPassword(theirs, { credentials })
+  await goWithin(theirs, linkTo('unattributed', new URLSearchParams()))
+  await theirs.locator('.queue:has-text("of-no-price-book")').waitFor()
+
+  expect(await theirs.textContent('.queue')).not.toContain('chekout')
+  await context.close()
+})
+
 describe('a name that the directory does not know', () => {
   test('is a new service of a team: its calls move, the amount falls, and nothing of it is without an owner', async () => {
     const before = await amount()

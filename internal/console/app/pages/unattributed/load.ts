@@ -124,6 +124,7 @@ export async function loadQueue({ fromMs, toMs }: Period, zone: string, signal: 
     ask<Unpriced>(`/api/v1/prices/unpriced?${new URLSearchParams(span)}`, { signal }),
   ])
   const unknown = new Set(names.data.map(({ name }) => name))
+  const known = new Set(services.map(({ name }) => name))
   const items: Item[] = [
     ...names.data.map((each): Item => {
       const { name, calls, cost_usd: cost, nearest_services: nearest } = each
@@ -131,7 +132,7 @@ export async function loadQueue({ fromMs, toMs }: Period, zone: string, signal: 
     }),
     ...sources.rows.filter(isUnfiltered(sources.suppressed)).flatMap(sourceOf),
     ...contested.rows.filter(isUnfiltered(contested.suppressed)).flatMap(conflictOf),
-    ...owned.rows.flatMap((row) => ownerless(row, unknown)),
+    ...owned.rows.flatMap((row) => ownerless(row, known, unknown)),
     ...unpriced.data.flatMap(unpricedOf),
     ...audits.data.map(
       ({ record, calls, cost_usd: cost }): Item => ({ kind: 'call', key: `call ${record.id}`, cost, calls, record }),
@@ -171,8 +172,11 @@ function conflictOf(row: UsageRow): Item[] {
   return [{ kind: 'conflict', key: `conflict ${by} ${service}`, cost: row.cost_usd, calls: row.calls, service, by }]
 }
 
-/** A service whose calls are all without an owner. Names that the directory does not know are in the queue already. */
-function ownerless(row: UsageRow, unknown: ReadonlySet<string>): Item[] {
+/**
+ * A service whose calls are all without an owner: of the directory, or in the chargeback file. Other names are in the
+ * queue as names that the directory does not know, for those who may read them.
+ */
+function ownerless(row: UsageRow, known: ReadonlySet<string>, unknown: ReadonlySet<string>): Item[] {
   const service = row['service']
   const { no_owner: reason } = row.reasons
   if (
@@ -180,6 +184,7 @@ function ownerless(row: UsageRow, unknown: ReadonlySet<string>): Item[] {
     typeof service !== 'string' ||
     reason === undefined ||
     row.reasons['default_pool'] !== undefined ||
+    !(known.has(service) || /[1-9]/.test(row.cost_usd_by_trust.eligible)) ||
     unknown.has(service)
   )
     return []
