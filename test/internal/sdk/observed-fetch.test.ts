@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
+import { inspect } from 'node:util'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { Attribution } from '../../../internal/sdk/attribution.js'
 import { collectedUntil } from '../../support/collected.js'
@@ -106,6 +107,17 @@ describe('a response', () => {
     expect(new Set(sent.map((each) => JSON.stringify(each['provider_usage'])))).toEqual(
       new Set([JSON.stringify(usage)]),
     )
+  })
+
+  test('has no members of its own, which would keep it in memory, and lets its caller set some', async () => {
+    const [first, second] = [await call(Response.json(CHAT)), await call(Response.json(CHAT))]
+    expect(Object.getPrototypeOf(first)).toBe(Object.getPrototypeOf(second))
+    expect([first instanceof Response, Object.keys(first), inspect(first)]).toEqual([true, [], expect.any(String)])
+    const read = first.json.bind(first)
+    first.json = async () => ({ own: await read() })
+
+    expect([await first.json(), await second.json()]).toEqual([{ own: CHAT }, CHAT])
+    expect(await recorded()).toHaveLength(2)
   })
 
   test('is recorded once with all its copies', async () => {
