@@ -65,7 +65,7 @@ export class ObservedCall {
     this.unwatched = answer
   }
 
-  /** Most answers are read before: each one that is watched costs the garbage collector more than the rest of its call. */
+  /** Most answers are read before. One that is watched costs the garbage collector more than the rest of its call. */
   watchUnread(): void {
     if (this.unwatched !== undefined) unread?.register(this.unwatched, this, this)
     this.unwatched = undefined
