@@ -85,6 +85,11 @@ const KINDS: readonly { readonly kind: Item['kind']; readonly title: string; rea
   { kind: 'price', title: 'Models without a price', about: 'Their cost is not in any total.' },
 ]
 
+function emptyShown({ ofCalls }: Queue, { label }: Period, isAdmin: boolean): string {
+  if (ofCalls === 0) return `No calls in ${label}.`
+  return isAdmin ? 'Everything has a name, an owner and a price.' : 'Nothing else lacks an owner or a price.'
+}
+
 function Listed({ queue, amount, period, zone, chosen, round, onMoving }: ListedProps) {
   // What was dealt with has left the queue; its outcome stays until another one is chosen.
   const last = useRef<Item | undefined>(undefined)
@@ -113,11 +118,7 @@ function Listed({ queue, amount, period, zone, chosen, round, onMoving }: Listed
           Names and services need the scope <code>admin:config</code>, which you do not have: they are left out.
         </p>
       )}
-      {queue.items.length === 0 && (
-        <p class="state">
-          {queue.ofCalls === 0 ? `No calls in ${period.label}.` : 'Everything has a name, an owner and a price.'}
-        </p>
-      )}
+      {queue.items.length === 0 && <p class="state">{emptyShown(queue, period, isAdmin)}</p>}
       <div class={item === undefined ? 'queue' : 'queue has-chosen'}>
         <nav aria-label="What could not be named">
           {byMoney(queue.items).map(({ kind, title, about, items, cost }) => (
