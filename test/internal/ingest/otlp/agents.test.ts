@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-import { type Attributes, codesOf, eventsOf, passedOver, readLogs, readSpans } from './read-agents.js'
+import { type Attributes, codesOf, eventsOf, passedOver, readLogs, readSpans } from './coding-assistants.js'
 
 describe('Gemini CLI', () => {
   const SENDER = { scope: 'gemini-cli', resource: { 'service.name': 'gemini-cli' } }

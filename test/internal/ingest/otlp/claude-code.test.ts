@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Billing } from '../../../../internal/auth/billing.js'
 import type { SpanEvent } from '../../../../internal/ingest/otlp/span-events.js'
 
-import { type Attributes, codesOf, eventsOf, passedOver, readLogs, readSpans } from './read-agents.js'
+import { type Attributes, codesOf, eventsOf, passedOver, readLogs, readSpans } from './coding-assistants.js'
 
 describe('Claude Code', () => {
   const CALL = {

@@ -1,3 +1,4 @@
+/** What coding assistants send by OpenTelemetry, read in both of its encodings. */
 import { expect } from 'vitest'
 import type { Billing } from '../../../../internal/auth/billing.js'
 import { KeyList } from '../../../../internal/ingest/otlp/key-list.js'
