@@ -62,6 +62,8 @@ export class ObservedCall {
 
   /** Ends the call when nobody can read its answer any more. */
   watch(answer: object): void {
+    // Of an answer and its copies, each is watched.
+    this.watchUnread()
     this.unwatched = answer
   }
 
@@ -133,7 +135,7 @@ export class ObservedCall {
   }
 
   private close(): void {
-    if (this.unwatched === undefined) unread?.unregister(this)
+    unread?.unregister(this)
     this.unwatched = undefined
     this.begun.request.signal?.removeEventListener('abort', this.onAbort)
     this.recorder.ended(this)

@@ -172,6 +172,15 @@ describe('a response', () => {
     expect(await recorded()).toMatchObject([{ requested_model: 'gpt-4o', outcome: 'cancelled' }])
   })
 
+  test('that nobody reads, nor its copy, is recorded as cancelled once both are collected', async () => {
+    const begun = async () => void (await call(source(PARTS, close).response)).clone()
+    await begun()
+    await attribution.flush()
+    await collectedUntil(() => attribution.counts.recorded > 0)
+
+    expect(await recorded()).toMatchObject([{ requested_model: 'gpt-4o', outcome: 'cancelled' }])
+  })
+
   test('that breaks off throws the same, and is recorded with what is known', async () => {
     const cause = new Error('cut')
     const { response } = source(PARTS, (controller) => controller.error(cause))
