@@ -22,6 +22,8 @@ export interface BegunCall {
 /** What takes the record of a call, and knows which calls have begun. */
 export interface Recorder {
   opened(call: ObservedCall): void
+  /** Calls `watchUnread` of all open calls soon. */
+  answered(): void
   ended(call: ObservedCall): void
   /** Runs a task after the caller has its answer. */
   later(task: () => void): void
@@ -65,6 +67,7 @@ export class ObservedCall {
     // Of an answer and its copies, each is watched.
     this.watchUnread()
     this.unwatched = answer
+    this.recorder.answered()
   }
 
   /** Most answers are read before. One that is watched costs the garbage collector more than the rest of its call. */

@@ -107,6 +107,10 @@ export class Sender {
   opened(call: OpenCall): void {
     this.open.add(call)
     watchEnd(this.waiting)
+  }
+
+  /** A call has an answer that may be left unread: it is watched with the next flush. */
+  answered(): void {
     this.sendLater()
   }
 
@@ -208,7 +212,6 @@ export class Sender {
     clearTimeout(this.timer)
     this.timer = undefined
     for (const call of this.open) call.watchUnread?.()
-    if (this.open.size > 0) this.sendLater()
     this.sending ??= this.sendAll().finally(() => {
       this.sending = undefined
       this.unwatchIfIdle()

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { inspect } from 'node:util'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Attribution } from '../../../internal/sdk/attribution.js'
 import { collectedUntil } from '../../support/collected.js'
 import { recordedCalls } from '../../support/recorded-calls.js'
@@ -173,9 +173,12 @@ describe('a response', () => {
   })
 
   test('that nobody reads, nor its copy, is recorded as cancelled once both are collected', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
     const begun = async () => void (await call(source(PARTS, close).response)).clone()
     await begun()
-    await attribution.flush()
+    // Nothing else is to be sent.
+    await vi.advanceTimersByTimeAsync(1_000)
     await collectedUntil(() => attribution.counts.recorded > 0)
 
     expect(await recorded()).toMatchObject([{ requested_model: 'gpt-4o', outcome: 'cancelled' }])

@@ -1,7 +1,7 @@
 import fs, { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Sender, type SenderOptions, type SenderProblem } from '../../../internal/sdk/sender.js'
 import { atEnd } from '../../support/run/at-end.js'
 
@@ -116,6 +116,19 @@ describe('calls', () => {
 
     expect(sender.state).toEqual({ recorded: 3, sent: 3, lost: 0, waiting: 0, spooled: 0 })
     expect(problems).toEqual([])
+  })
+
+  test('that wait for their answers wake nobody, however soon others are sent', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const sender = senderOf([], { flushEveryMs: 0 })
+    const call = { end: () => undefined }
+    sender.opened(call)
+    sender.record(CALL, {})
+    await vi.advanceTimersByTimeAsync(10)
+
+    expect([sender.state.sent, vi.getTimerCount()]).toEqual([1, 0])
+    sender.ended(call)
   })
 
   test('that end when there is no more time to send them are lost as those that wait', async () => {
