@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { unwatchEnd, type Waiting, watchEnd } from '../../../internal/sdk/process-end.js'
 import { Sender } from '../../../internal/sdk/sender.js'
 import { atEnd } from '../../support/run/at-end.js'
@@ -75,6 +75,7 @@ test('a signal after one that the application handled is waited for again, thoug
 
 test('what could not be sent before a signal ends the process is in the spool, or said to be lost', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
   const spoolFolder = mkdtempSync(join(tmpdir(), 'attribution-spool-'))
   atEnd(() => rmSync(spoolFolder, { recursive: true }))
   const kill = vi.spyOn(process, 'kill').mockReturnValue(true)
@@ -97,7 +98,6 @@ test('what could not be sent before a signal ends the process is in the spool, o
     expect(sender.state).toMatchObject({ waiting: 0, spooled: isSpooled ? 1 : 0, lost: isSpooled ? 0 : 1 })
   }
   expect(readdirSync(spoolFolder)).toHaveLength(1)
-  vi.useRealTimers()
 })
 
 test('whatever fails at the end of a process leaves its end as it is, and the rest is counted', () => {
