@@ -125,7 +125,8 @@ class Scanner:
         if self._is_stream and self._is_known:
             # Nearly all events of a stream are a line with a word of what is said.
             line_end = data.find(b"\n", at)
-            if line_end >= 0 and data.find(b'"usage', at, line_end) < 0 and data.find(b'"error"', at, line_end) < 0:
+            is_word = data.find(b'"usage', at, line_end) < 0 and data.find(b'"error"', at, line_end) < 0
+            if line_end >= 0 and is_word and data.find(b'"billed_units"', at, line_end) < 0:
                 return line_end
         self._depth = 1
         return at + 1

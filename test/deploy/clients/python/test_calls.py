@@ -324,6 +324,17 @@ class Calls(unittest.TestCase):
         self.assertEqual(event["provider_usage"], usage)
         self.assertEqual((event["provider"], event["response_id"], event["outcome"]), ("cohere", "c1", "success"))
 
+    def test_the_end_of_a_stream_of_coheres_first_version_has_what_it_bills(self):
+        units = {"input_tokens": 3, "output_tokens": 6}
+        parts = [
+            {"event_type": "stream-start", "generation_id": "g1"},
+            {"event_type": "text-generation", "text": "a-completion"},
+            {"event_type": "stream-end", "response": {"text": "a-completion", "meta": {"billed_units": units}}},
+        ]
+        request = httpx.post("https://api.cohere.com/v1/chat", {"model": "command-r", "message": "a-prompt"})
+        self.send(httpx.event_stream(httpx.events(*parts, done=False)), request, stream=True).read()
+        self.assertEqual(self.event()["provider_usage"], {"billed_units": units})
+
     def test_cohere_bills_what_its_meta_says(self):
         units = {"input_tokens": 9}
         billed = {"api_version": {"version": "2"}, "billed_units": units}
