@@ -73,15 +73,16 @@ export function relyingParty({ baseUrl, secretOf, clock }: RelyingPartyDeps): Re
     const known = configurations.get(provider.tenant_id)
     const isFresh = known?.version === provider.updated_at && clock() - known.atMs < KEPT_MS
     if (known !== undefined && isFresh) return known.config
-    const config = await discover(openid, provider, secretOf(provider))
+    const config = await discover(openid, provider, secretOf(provider)).catch(unavailable)
     configurations.set(provider.tenant_id, { version: provider.updated_at, atMs: clock(), config })
     return config
   }
 
   const describe = async (provider: StoredProvider): Promise<Description> => {
     const openid = await library()
+    const secret = secretOf(provider)
     try {
-      const metadata = (await discover(openid, provider, secretOf(provider))).serverMetadata()
+      const metadata = (await discover(openid, provider, secret)).serverMetadata()
       return { metadata, keys: await keysOf(provider, metadata) }
     } catch (cause) {
       return { fault: faultOfProvider(cause) }
@@ -102,18 +103,17 @@ export function relyingParty({ baseUrl, secretOf, clock }: RelyingPartyDeps): Re
         // For providers that do not know max_age.
         ...((asksAgain || maxAgeS === 0) && { prompt: 'login' }),
       }
+      const config = await configOf(openid, provider)
       try {
-        return openid.buildAuthorizationUrl(await configOf(openid, provider), parameters)
+        return openid.buildAuthorizationUrl(config, parameters)
       } catch (cause) {
-        throw unavailableOf(cause)
+        return unavailable(cause)
       }
     },
 
     async finish(provider, answer, { state, nonce, verifier }) {
       const openid = await library()
-      const config = await configOf(openid, provider).catch((cause: unknown) => {
-        throw unavailableOf(cause)
-      })
+      const config = await configOf(openid, provider)
       try {
         const tokens = await openid.authorizationCodeGrant(config, answer, {
           expectedState: state,
@@ -133,7 +133,8 @@ export function relyingParty({ baseUrl, secretOf, clock }: RelyingPartyDeps): Re
             : {}
         return { claims: { ...more, ...claims }, authTimeS: authTimeOf(claims.auth_time, nowS) }
       } catch (cause) {
-        throw isRefusal(openid, cause) ? new ProviderRefused(messageOf(cause), { cause }) : unavailableOf(cause)
+        if (isRefusal(openid, cause)) throw new ProviderRefused(messageOf(cause), { cause })
+        return unavailable(cause)
       }
     },
 
@@ -206,5 +207,6 @@ const isRefusal = (openid: typeof OpenId, cause: unknown): boolean =>
     !(cause.cause instanceof TypeError || cause.cause instanceof AnswerTooLong))
 
 const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
-const unavailableOf = (cause: unknown): ProviderUnavailable =>
-  new ProviderUnavailable(faultOfProvider(cause), { cause })
+const unavailable = (cause: unknown): never => {
+  throw new ProviderUnavailable(faultOfProvider(cause), { cause })
+}

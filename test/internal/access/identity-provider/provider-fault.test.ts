@@ -67,3 +67,14 @@ test.each<[string, () => Response]>([
   expect(cause).toBeInstanceOf(ProviderUnavailable)
   expect((cause as Error).message).toBe(words)
 })
+
+test('a client secret that cannot be opened is no fault of the provider', async () => {
+  const cause = new Error('the secret does not open with this master key')
+  const secretOf = () => {
+    throw cause
+  }
+  const party = relyingParty({ baseUrl: 'https://a.example.com', secretOf, clock: Date.now })
+
+  await expect(party.begin(STORED, BEGAN)).rejects.toBe(cause)
+  await expect(party.check(STORED)).rejects.toBe(cause)
+})
