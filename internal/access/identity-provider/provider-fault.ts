@@ -36,10 +36,15 @@ export function faultOfProvider(cause: unknown): string {
     if (Object.hasOwn(FAULTS, code)) return FAULTS[code] as string
   }
   // What `fetch` throws; a TypeError without a cause would be a mistake of ours.
-  if (!causes.some((each) => each instanceof TypeError && each.cause !== undefined)) return 'its answer cannot be used'
-  const code = codes.find((each) => SYSTEM_CODE.test(each))
-  return `it cannot be reached${code === undefined ? '' : ` (${code})`}`
+  if (causes.some((each) => each instanceof TypeError && each.cause !== undefined)) {
+    return `it cannot be reached${inBrackets(codes.find((each) => SYSTEM_CODE.test(each)))}`
+  }
+  // Messages with these codes are words of the library alone.
+  const known = causes.find(({ code }) => typeof code === 'string' && code.startsWith('OAUTH_'))
+  return `its answer cannot be used${inBrackets(known?.message)}`
 }
+
+const inBrackets = (words: string | undefined): string => (words === undefined ? '' : ` (${words})`)
 
 /** Such as ECONNREFUSED, ENOTFOUND or CERT_HAS_EXPIRED. */
 const SYSTEM_CODE = /^[A-Z][A-Z_0-9]*$/
@@ -49,6 +54,7 @@ interface Cause {
   readonly code?: unknown
   readonly attribute?: unknown
   readonly cause?: unknown
+  readonly message?: string
 }
 
 function chainOf(cause: unknown): readonly Cause[] {

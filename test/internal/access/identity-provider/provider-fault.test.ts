@@ -54,6 +54,10 @@ test.each<[string, () => Response]>([
     () => json(JSON.stringify({ issuer: ISSUER, authorization_endpoint: SENT })),
   ],
   [
+    'its answer cannot be used (only requests to HTTPS are allowed)',
+    () => json(JSON.stringify({ issuer: ISSUER, authorization_endpoint: 'http://sso.example.com' })),
+  ],
+  [
     'it signs in accounts of any company; its issuer must name one',
     () => json(JSON.stringify({ issuer: 'https://login.microsoftonline.com/{tenantid}/v2.0' })),
   ],
