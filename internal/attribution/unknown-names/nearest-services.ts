@@ -103,7 +103,7 @@ export async function nearestOfEach(
   signal: AbortSignal,
 ): Promise<readonly (readonly string[])[]> {
   const found: (readonly string[])[] = []
-  let comparedMax = nearest.compared + COMPARED_PER_TURN
+  let comparedMax = 0
   for (const name of names) {
     if (nearest.compared + COMPARED_MAX > comparedMax) {
       await ownTurn()

@@ -90,11 +90,12 @@ test('however many ask for the nearest of many names at once, a turn of the even
   }
   const perTurn: number[] = []
 
+  let before = nearest.compared
   const asked = Promise.all(Array.from({ length: open }, ask))
   while (open > 0) {
-    const before = nearest.compared
     await nextTurn()
     perTurn.push(nearest.compared - before)
+    before = nearest.compared
   }
 
   expect(await asked).toEqual(Array.from({ length: 4 }, () => names.map((name) => nearest.of(name))))
