@@ -231,7 +231,7 @@ export class Sender {
   }
 
   private async sendAll(): Promise<void> {
-    while (this.queue.length > 0 || this.takeSpooled()) {
+    while (!this.isClosed && (this.queue.length > 0 || this.takeSpooled())) {
       const lines = this.queue.splice(0, BATCH_MAX)
       this.batch = lines
       const refused = await this.send({ idempotencyKey: crypto.randomUUID(), lines })

@@ -163,6 +163,25 @@ describe('a spool', () => {
     expect(readdirSync(spoolFolder)).toEqual([])
   })
 
+  test('is left to the next client once this one is closed, though answers still come', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const spoolFolder = folderOf()
+    const fetch = vi.fn<typeof globalThis.fetch>(
+      (_, init) => new Promise((_, reject) => init?.signal?.addEventListener('abort', reject)),
+    )
+    const sender = senderOf([], { spoolFolder, fetch })
+    sender.record(CALL, {})
+    const closing = sender.close(10)
+    await vi.advanceTimersByTimeAsync(10)
+    await closing
+    sender.answered()
+    await vi.advanceTimersByTimeAsync(1_000)
+
+    expect(fetch).toHaveBeenCalledTimes(1)
+    expect(readdirSync(spoolFolder)).toEqual([expect.stringMatching(/\.ndjson$/)])
+  })
+
   test('takes what is too much for memory, and gives it back once the service answers', async () => {
     let isAway = true
     const sent: string[] = []
