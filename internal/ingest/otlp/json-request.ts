@@ -3,6 +3,7 @@ import { JSON_TEXT_BYTES_MAX, type JsonMembers } from './json-members.js'
 import { JsonReader } from './json-reader.js'
 import type { KeyList } from './key-list.js'
 import { MalformedRequest } from './malformed.js'
+import { endsOfSlices } from './slices.js'
 import type { Facts, FactValue, ListedKey } from './span-facts.js'
 import {
   EVENT_NAME_BYTES_MAX,
@@ -10,7 +11,6 @@ import {
   LABELS_MAX,
   type OnTelemetry,
   type Signal,
-  SLICE_BYTES,
   SPAN_ID_BYTES,
   STATUS_ERROR,
   Telemetry,
@@ -33,14 +33,12 @@ export function* readJsonRequest(
   onMalformed: OnTelemetry,
 ): Generator<undefined, void> {
   const json = new JsonReader(bytes)
+  const resource = new ResourceReader(json, signal, keys, onTelemetry, onMalformed)
   do {
     for (let more = json.enterObject(); more; more = json.nextMember()) {
       if (!json.isKey(NAMES[signal].resources)) json.skip()
-      else {
-        for (let next = json.enterArray(); next; next = json.nextElement()) {
-          yield* new ResourceReader(json, signal, keys, onTelemetry, onMalformed).read()
-        }
-      }
+      else for (let next = json.enterArray(); next; next = json.nextElement()) yield* resource.read()
+      if (resource.isPauseDue()) yield
     }
   } while (json.blanks() < bytes.length)
 }
@@ -67,7 +65,7 @@ const key = (name: string): Buffer => KEY[name] as Buffer
 const [RESOURCE, SCOPE, ATTRIBUTES] = [key('resource'), key('scope'), key('attributes')]
 const [NAME, VERSION] = [key('name'), key('version')]
 
-/** What one resource sent. */
+/** What each resource sent. */
 class ResourceReader {
   private readonly telemetry = new Telemetry()
   private readonly json: JsonReader
@@ -75,7 +73,7 @@ class ResourceReader {
   private readonly keys: KeyList
   private readonly onTelemetry: OnTelemetry
   private readonly onMalformed: OnTelemetry
-  private pauseAt: number
+  readonly isPauseDue: () => boolean
 
   constructor(json: JsonReader, signal: Signal, keys: KeyList, onTelemetry: OnTelemetry, onMalformed: OnTelemetry) {
     this.json = json
@@ -83,10 +81,11 @@ class ResourceReader {
     this.keys = keys
     this.onTelemetry = onTelemetry
     this.onMalformed = onMalformed
-    this.pauseAt = json.at + SLICE_BYTES
+    this.isPauseDue = endsOfSlices(json)
   }
 
   *read(): Generator<undefined, void> {
+    this.telemetry.resource.clear()
     yield* this.inOrder(
       RESOURCE,
       () => this.readResource(),
@@ -105,6 +104,7 @@ class ResourceReader {
           if (this.isPauseDue()) yield
         }
       }
+      if (this.isPauseDue()) yield
     }
   }
 
@@ -142,13 +142,6 @@ class ResourceReader {
     }
   }
 
-  private isPauseDue(): boolean {
-    const { at } = this.json
-    if (at < this.pauseAt) return false
-    this.pauseAt = at + SLICE_BYTES
-    return true
-  }
-
   /** Reads the record at the cursor. */
   private isWellFormed(): boolean {
     const { json, keys, telemetry } = this
@@ -178,6 +171,8 @@ class ResourceReader {
     const { json } = this
     let hasFirst = false
     const later: number[] = []
+    // Also of resources and scopes that hold nothing.
+    if (this.isPauseDue()) yield
     for (let more = json.enterObject(); more; more = json.nextMember()) {
       if (json.isKey(first)) {
         yield* readFirst()
@@ -188,11 +183,11 @@ class ResourceReader {
         later.push(json.at)
         yield* this.skipList(then)
       }
+      if (this.isPauseDue()) yield
     }
     const end = json.at
     for (const start of later) {
       json.at = start
-      this.pauseAt = start + SLICE_BYTES
       yield* readThen()
     }
     json.at = end
@@ -208,6 +203,7 @@ class ResourceReader {
         for (let next = json.enterObject(); next; next = json.nextMember()) {
           if (json.isKey(records)) yield* this.skipList(records)
           else json.skip()
+          if (this.isPauseDue()) yield
         }
       }
       if (this.isPauseDue()) yield

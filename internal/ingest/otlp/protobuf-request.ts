@@ -5,6 +5,7 @@ import type { KeyList } from './key-list.js'
 import { MalformedRequest } from './malformed.js'
 import { BYTES, FIXED64, ProtobufReader, VARINT } from './protobuf-reader.js'
 import { repeatedText } from './repeated-text.js'
+import { endsOfSlices } from './slices.js'
 import type { Facts, FactValue, ListedKey } from './span-facts.js'
 import {
   EVENT_NAME_BYTES_MAX,
@@ -12,7 +13,6 @@ import {
   LABELS_MAX,
   type OnTelemetry,
   type Signal,
-  SLICE_BYTES,
   SPAN_ID_BYTES,
   STATUS_ERROR,
   Telemetry,
@@ -39,15 +39,7 @@ export function* readProtobufRequest(
   const reader = new ProtobufReader(bytes)
   const telemetry = new Telemetry()
   const readRecord = signal === 'traces' ? readSpan : readLogRecord
-  let [readBytes, from] = [0, 0]
-  const isPauseDue = (): boolean => {
-    // Behind what was looked through, the reader goes back.
-    readBytes += Math.max(0, reader.at - from)
-    from = reader.at
-    if (readBytes < SLICE_BYTES) return false
-    readBytes = 0
-    return true
-  }
+  const isPauseDue = endsOfSlices(reader)
 
   // Both requests have the same form: resources (1), which have a resource (1) and scopes (2), which have a scope (1)
   // and spans or log records (2). A resource may come after what it sent: it is looked for first.

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { GrowingBytes } from '../../../../internal/ingest/bodies/growing-bytes.js'
 import { JsonRequestCopy } from '../../../../internal/ingest/otlp/json-copy.js'
 import { readJsonRequest } from '../../../../internal/ingest/otlp/json-request.js'
@@ -439,6 +439,23 @@ test('JSON that names a scope or a resource behind its spans is skipped and read
     expect(read).toBe(5_000)
     expect(Math.min(pauses.before, pauses.after)).toBeGreaterThan(bytes.length / (40 * 1024))
   }
+})
+
+test.each<[string, object]>([
+  ['small resources', Array(4_000).fill({ resource: {}, scopeSpans: [{ scope: {}, spans: [{}] }] })],
+  ['resources that hold nothing', Array(100_000).fill({})],
+  [
+    'small scopes with their names behind',
+    [{ resource: {}, scopeSpans: Array(6_000).fill({ spans: [{}], scope: {} }) }],
+  ],
+  ['scopes that hold nothing', [{ resource: {}, scopeSpans: Array(100_000).fill({}) }]],
+])('JSON of many %s is read in slices', (_, resourceSpans) => {
+  const bytes = Buffer.from(JSON.stringify({ resourceSpans }))
+  let pauses = 0
+
+  for (const _ of readJsonRequest(bytes, 'traces', KEYS, vi.fn(), vi.fn())) pauses++
+
+  expect(pauses).toBeGreaterThanOrEqual(Math.floor(bytes.length / (40 * 1024)))
 })
 
 describe('a message of very many attributes', () => {
