@@ -23,6 +23,9 @@ const AGAIN_MS = 1_000
 export class MissingKeys {
   private readonly deps: MissingKeysDeps
   private isRead = false
+  /** Gaps of which the read model has not said yet whether keys came meanwhile. */
+  private asked = 0
+  /** Until when keys of the others may be missing. */
   private untilMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: MissingKeysDeps) {
@@ -30,7 +33,7 @@ export class MissingKeys {
   }
 
   arePossible(nowMs: number): boolean {
-    return !this.isRead || nowMs < this.untilMs
+    return !this.isRead || this.asked > 0 || nowMs < this.untilMs
   }
 
   /** Called once all that KEYS and the end of the log had at the start is in the index. */
@@ -49,12 +52,12 @@ export class MissingKeys {
     const since = Math.max(fromMs, this.deps.clock() - KEY_WINDOW_MS)
     const before = toMs - ON_THE_WAY_MS
     if (before <= since) return
-    const previousMs = this.untilMs
-    const untilMs = Math.max(previousMs, toMs + KEY_WINDOW_MS)
-    this.untilMs = untilMs
+    this.asked++
     void this.hasAny(since, before).then((hasAny) => {
-      if (!hasAny && this.untilMs === untilMs) this.untilMs = previousMs
-      if (hasAny) this.deps.log.info({ until: new Date(untilMs) }, 'new keys are also looked for in the read model')
+      this.asked--
+      if (!hasAny) return
+      this.untilMs = Math.max(this.untilMs, toMs + KEY_WINDOW_MS)
+      this.deps.log.info({ until: new Date(this.untilMs) }, 'new keys are also looked for in the read model')
     })
   }
 

@@ -92,3 +92,18 @@ test('a later gap without keys does not end an earlier one', async () => {
   expect(await keys.gap(NOW_MS - 4 * HOUR_MS, NOW_MS)).toEqual([true, true])
   expect(keys.arePossible(NOW_MS + 20 * HOUR_MS)).toBe(false)
 })
+
+test('of gaps that are found at once, as at a start, none counts that has no keys', async () => {
+  const keys = missing(NOW_MS - 6 * HOUR_MS)
+
+  keys.onGap(NOW_MS - 3 * HOUR_MS, NOW_MS - 2 * HOUR_MS)
+  keys.onGap(NOW_MS - HOUR_MS, NOW_MS)
+  await new Promise(setImmediate)
+  const without = keys.arePossible(NOW_MS)
+  keys.onGap(0, NOW_MS - 5 * HOUR_MS)
+  keys.onGap(NOW_MS - HOUR_MS, NOW_MS)
+  await new Promise(setImmediate)
+
+  const untilMs = NOW_MS - 5 * HOUR_MS + KEY_WINDOW_MS
+  expect([without, keys.arePossible(untilMs - 1), keys.arePossible(untilMs)]).toEqual([false, true, false])
+})
