@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { KV, KvWatchEntry } from '@nats-io/kv'
 import { connectionOf } from './connect.js'
+import { whenOverdue } from './deadline.js'
 import { KvWatchLost, MirrorBehind } from './errors.js'
 
 /** A bucket's content in memory, kept up to date by a KV watch. */
@@ -203,7 +204,7 @@ class RevisionWaits {
       }
       const renewal = setTimeout(() => renew().catch(fail), RENEW_AFTER_MS)
       // Entries that arrived meanwhile are applied first: this process may have been stalled.
-      const deadline = setTimeout(() => setImmediate(() => check(fail)), REACHED_AFTER_MS_MAX)
+      const deadline = whenOverdue(REACHED_AFTER_MS_MAX, () => check(fail))
       this.waiting.add(check)
     })
   }
