@@ -6,15 +6,20 @@ import { InFlight } from './in-flight.js'
  */
 const OVERDUE_MS = 2_000
 const OVERDUE_EVERY_MS = 100
+/** A longer time between two looks is one in which the process did not run. */
+const BETWEEN_LOOKS_MS_MAX = 2 * OVERDUE_EVERY_MS
 
 /** The table of requests in flight, and its end. */
 export function openInFlight<Answer>(): { readonly inFlight: InFlight<Answer>; readonly close: () => void } {
   // Read ten times per second while requests are in flight, not once per request. It counts while the process runs: one
   // that had no processor time has read no answer meanwhile, and no dependency is late.
   let runningMs = 0
+  let lookedAtMs = 0
   let overdue: NodeJS.Timeout | undefined
   const look = (): void => {
-    runningMs += OVERDUE_EVERY_MS
+    const nowMs = performance.now()
+    runningMs += Math.min(nowMs - lookedAtMs, BETWEEN_LOOKS_MS_MAX)
+    lookedAtMs = nowMs
     inFlight.notifyOverdue(OVERDUE_MS)
     if (inFlight.keys === 0) stop()
   }
@@ -23,7 +28,10 @@ export function openInFlight<Answer>(): { readonly inFlight: InFlight<Answer>; r
     overdue = undefined
   }
   const clock = (): number => {
-    overdue ??= setInterval(() => setImmediate(look), OVERDUE_EVERY_MS)
+    if (overdue === undefined) {
+      lookedAtMs = performance.now()
+      overdue = setInterval(() => setImmediate(look), OVERDUE_EVERY_MS)
+    }
     return runningMs
   }
   const inFlight = new InFlight<Answer>({ keysMax: 65_536, waitingMax: 2_000, clock })

@@ -40,6 +40,17 @@ test('a request is overdue once its key has been in flight for two seconds', () 
   expect(overdue).toEqual(['a'])
 })
 
+test('turns of the event loop that are long do not put it off', () => {
+  const { begin, overdue } = inFlight()
+  let nowMs = performance.now()
+  vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
+  begin('a')
+
+  for (const end = nowMs + 2_200; nowMs < end; nowMs += 180) vi.advanceTimersByTime(100)
+
+  expect(overdue).toEqual(['a'])
+})
+
 test('no request is overdue because the process had no processor time', () => {
   const { begin, overdue, settle } = inFlight()
   const before = begin('a')
