@@ -12,8 +12,6 @@ export type PublishResult =
 export const STREAM_FULL = 10_077
 /** JetStream's error 10054: the message exceeds the limit of the stream or the broker; a retry cannot succeed. */
 export const MESSAGE_TOO_LARGE = 10_054
-/** JetStream's error 10201: a message id of an atomic batch is known, so that nothing of the batch was stored. */
-const HOLDS_DUPLICATE = 10_201
 
 export interface Message {
   readonly subject: string
@@ -107,10 +105,9 @@ export async function publishAllOrThrow<T>(
     const some = items.slice(from, from + TOGETHER_MAX).map(messageOf)
     const result = some.length < TOGETHER_MIN ? undefined : await publishTogether(some, TIMEOUT_MS)
     if (result?.kind === 'stored') continue
-    if (result?.kind === 'unavailable' || (result?.kind === 'refused' && result.errorCode !== HOLDS_DUPLICATE)) {
-      throw notStored(some[0]?.subject ?? '', result)
-    }
-    // Some were stored before a crash. One after the other, so that none overtakes another when the broker fails.
+    if (result?.kind === 'unavailable') throw notStored(some[0]?.subject ?? '', result)
+    // A refusal may concern the group alone: some were stored before a crash, or the broker has too many groups open.
+    // One after the other, so that none overtakes another when the broker fails.
     for (const { subject, payload, messageId } of some) await publishOrThrow(publish, subject, payload, messageId)
   }
 }

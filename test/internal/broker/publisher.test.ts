@@ -1,11 +1,33 @@
 import { expect, test } from 'vitest'
 import { readLog } from '../../../internal/broker/log.js'
-import { publishAllOrThrow } from '../../../internal/broker/publisher.js'
+import { type GroupPublisher, publishAllOrThrow } from '../../../internal/broker/publisher.js'
 import { EVENTS, EVENTS_OF_ALL, eventsSubject } from '../../../streams/events.js'
 import { launchLogBroker } from '../../support/planned-logs.js'
 
 const subject = eventsSubject('tnt_one', 'attribution.materialized')
 const messageOf = (messageId: string) => ({ subject, payload: Buffer.alloc(600, messageId), messageId })
+
+test.each([
+  [10_174, 'groups are switched off, as on a stream of an older release'],
+  [10_176, 'the group is incomplete'],
+  [10_199, 'the group is larger than the operator allows'],
+  [10_201, 'a message is known'],
+  [10_210, 'too many groups are open'],
+])('a group that the broker refuses (%i, %s) is published one by one', async (errorCode, description) => {
+  const published: string[] = []
+  const refusing: GroupPublisher = {
+    publishTogether: async () => ({ kind: 'refused', errorCode, description }),
+    async publish(_subject, _payload, messageId) {
+      published.push(messageId)
+      return { kind: 'stored', sequence: published.length, duplicate: false }
+    },
+  }
+  const ids = Array.from({ length: 600 }, (_, i) => `evt_${i}`)
+
+  await publishAllOrThrow(refusing, ids, messageOf)
+
+  expect(published).toEqual(ids)
+})
 
 test('groups that are repeated until they are stored are there once and in order, though the broker is killed', async () => {
   const broker = await launchLogBroker()
