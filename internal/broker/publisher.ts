@@ -1,6 +1,7 @@
 import { createInbox, errors, headers, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
 import { whenOverdue } from './deadline.js'
 import { NotStored } from './errors.js'
+import { storesGroups } from './server-version.js'
 
 /** The broker's reply to a publish: stored at a sequence, refused, or no reply in time. */
 export type PublishResult =
@@ -117,6 +118,12 @@ const notStored = (subject: string, result: Exclude<PublishResult, { readonly ki
   return new NotStored(`a message on ${subject} was not stored: ${result.kind}, ${why}`)
 }
 
+const GROUPS_NOT_STORED: PublishResult = {
+  kind: 'refused',
+  errorCode: 0,
+  description: 'this nats-server stores no groups reliably',
+}
+
 interface Waiter {
   readonly resolve: (result: PublishResult) => void
   readonly timer: NodeJS.Timeout
@@ -167,8 +174,9 @@ export function createPublisher(connection: NatsConnection): GroupPublisher {
         const sent = more === undefined ? idHeader(messageId) : headersOf(messageId, more)
         connection.publish(subject, payload, { reply, ...(sent && { headers: sent }) })
       }),
-    publishTogether: (messages, timeoutMs) =>
-      acknowledged(timeoutMs, (reply) => {
+    async publishTogether(messages, timeoutMs) {
+      if (!storesGroups(connection.info?.version ?? '')) return GROUPS_NOT_STORED
+      return await acknowledged(timeoutMs, (reply) => {
         for (const [index, { subject, payload, messageId }] of messages.entries()) {
           const isLast = index === messages.length - 1
           // The broker refuses the last one if another was refused, whose reason nobody waits for.
@@ -179,7 +187,8 @@ export function createPublisher(connection: NatsConnection): GroupPublisher {
             ...(isLast && { reply }),
           })
         }
-      }),
+      })
+    },
   }
 }
 

@@ -59,7 +59,8 @@ test('attribution.materialized is published for subscribed tenants only, once pe
 
 test('the events of many records are stored together, each as a message with its own sequence and time', async () => {
   const before = await lastSequence()
-  const rows = rowsFrom(2_001, 1_000)
+  // Others at a second attempt: a group with an id that is known is refused.
+  const rows = rowsFrom(10_000 + 1_000 * before, 1_000)
 
   await announcing(() => true)(rows)
 
