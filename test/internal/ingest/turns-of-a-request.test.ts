@@ -26,10 +26,10 @@ const JSON_BODIES: readonly (readonly [string, Buffer])[] = [
   ...['{},', '[', '{', '"a",', '1,', '\n', '{"a":1}\n', CALL, `${CALL.slice(0, -1)}\n`].map(
     (unit) => [JSON.stringify(unit), Buffer.concat([Buffer.from('['), filled(unit)])] as const,
   ),
-  ['spans', Buffer.from(JSON.stringify(spans(BODY_BYTES / 128)))],
+  ['spans', Buffer.from(JSON.stringify(spans(Math.floor(BODY_BYTES / 128))))],
 ]
 const PROTOBUF_BODIES: readonly (readonly [string, Buffer])[] = [
-  ['spans', asProtobuf('ExportTraceServiceRequest', spans(BODY_BYTES / 48))],
+  ['spans', asProtobuf('ExportTraceServiceRequest', spans(Math.floor(BODY_BYTES / 48)))],
   ['empty resources', Buffer.alloc(1024 * 1024, Buffer.from([0x0a, 0]))],
   ['zeros', Buffer.alloc(BODY_BYTES)],
 ]
