@@ -63,6 +63,10 @@ export class AnswerScanner {
     this.onAnswer = onAnswer
   }
 
+  get isBetweenAnswers(): boolean {
+    return this.depth === 0
+  }
+
   push(bytes: Uint8Array): void {
     if (this.from >= 0) this.from = 0
     let at = 0

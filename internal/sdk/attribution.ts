@@ -12,7 +12,6 @@ import { currentScope, currentTrace, fieldsOf, isObserved, runIn, type Scope, wi
 import { type CallContext, type Fetch, type ModelCall, quietly } from './event.js'
 import { ObservedCall } from './observed-call.js'
 import { type Observer, observationOf, observedFetch } from './observed-fetch.js'
-import type { RequestFacts, SentRequest } from './request.js'
 import { Sender, type SenderCounts, type SenderOptions } from './sender.js'
 import { observeSession, wrapLive } from './sessions.js'
 
@@ -61,7 +60,7 @@ export class Attribution {
       if (typeof parts.fetch === 'function') parts.fetch = this.fetch(options, parts.fetch as Fetch)
       else if (typeof parts.apiClient === 'object') this.wrapGoogle(parts, options)
       else if (typeof parts.middlewareStack === 'object')
-        wrapAws(parts.middlewareStack as MiddlewareStack, (request, facts) => this.begin(request, facts, options))
+        wrapAws(parts.middlewareStack as MiddlewareStack, this.beginnerOf(options))
       else if (typeof parts.on === 'function') observeSession(client, this.recorder(options))
     })
     return client
@@ -72,11 +71,7 @@ export class Attribution {
     // A copy of a client has the `fetch` of the one that it was made from. The last `wrap` sets their context.
     const before = observationOf(original)
     const scope = withScope(before?.scope ?? {}, options)
-    const observer: Observer = {
-      begin: (request, facts) => this.begin(request, facts, scope),
-      scope,
-      asksForUsage: this.asksForUsage,
-    }
+    const observer: Observer = { begin: this.beginnerOf(scope), scope, asksForUsage: this.asksForUsage }
     return observedFetch(before?.original ?? original, observer)
   }
 
@@ -114,21 +109,30 @@ export class Attribution {
     return this.sender.state
   }
 
-  private begin(request: SentRequest, { model, isCall }: RequestFacts, options: WrapOptions): ObservedCall | undefined {
-    if (isObserved()) return undefined
-    const { provider, ...scope } = this.scopeOf(options)
-    const trace = currentTrace(request.headers.get('traceparent') ?? undefined)
-    const { method, url, headers, signal } = request
-    let onEnd: (() => void) | undefined
-    if (scope.waitUntil !== undefined) {
-      const ended = new Promise<void>((resolve) => {
-        onEnd = resolve
-      })
-      quietly(() => scope.waitUntil?.(ended.then(() => this.sender.flush())))
+  /** Begins calls of one client. What it states is read once: most calls have no scope of their own. */
+  private beginnerOf(options: WrapOptions): Observer['begin'] {
+    const stated = withScope(this.scope, options)
+    const fields = fieldsOf(stated)
+    return ({ method, url, headers, signal }, { model, isCall }) => {
+      if (isObserved()) return undefined
+      const running = currentScope()
+      const { provider, waitUntil, ...scope }: WrapOptions = running === undefined ? stated : withScope(stated, running)
+      const trace = currentTrace(headers.get('traceparent') ?? undefined)
+      const context = { ...trace, ...(running === undefined ? fields : fieldsOf(scope)) }
+      const onEnd = waitUntil === undefined ? undefined : this.sentInTime(waitUntil)
+      const request = { method, url, headers, signal }
+      return new ObservedCall({ request, model, isCall, provider, context, onEnd }, this.sender)
     }
-    const context = { ...trace, ...fieldsOf(scope) }
-    const begun = { request: { method, url, headers, signal }, model, isCall, provider, context, onEnd }
-    return new ObservedCall(begun, this.sender)
+  }
+
+  /** @returns what ends the wait for a call's end */
+  private sentInTime(waitUntil: NonNullable<Scope['waitUntil']>): () => void {
+    let onEnd = (): void => undefined
+    const ended = new Promise<void>((resolve) => {
+      onEnd = resolve
+    })
+    quietly(() => waitUntil(ended.then(() => this.sender.flush())))
+    return onEnd
   }
 
   /** Records calls as of who and what causes them now, whenever they end. */
@@ -142,7 +146,7 @@ export class Attribution {
   }
 
   private scopeOf(options: WrapOptions): WrapOptions {
-    return withScope(withScope(this.scope, options), currentScope())
+    return withScope(withScope(this.scope, options), currentScope() ?? {})
   }
 
   /** Google's client makes its requests by one method, and those of its newer parts by a `fetch`. */

@@ -86,9 +86,11 @@ const shared = globalThis as unknown as Record<symbol, Storage<RunningScope> | u
 shared[KEY] ??= new (storageClass() ?? SynchronousStorage)<RunningScope>()
 const storage = shared[KEY]
 
-/** What `runIn` was called with, around the caller. */
-export function currentScope(): Scope {
-  const { isObserved: _, ...scope } = running()
+/** What `runIn` was called with, around the caller; undefined outside. */
+export function currentScope(): Scope | undefined {
+  const found = storage.getStore()
+  if (found === undefined) return undefined
+  const { isObserved: _, ...scope } = found
   return scope
 }
 

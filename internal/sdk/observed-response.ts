@@ -1,6 +1,8 @@
 import type { Stated } from './answer.js'
 import { AnswerScanner, statedIn } from './answer-scanner.js'
 import { quietly } from './event.js'
+import { EventScanner } from './event-scanner.js'
+import { inheriting, method } from './inherited.js'
 import type { ObservedCall } from './observed-call.js'
 import { passThrough, type StreamObserver } from './pass-through.js'
 import { UsageChunkFilter } from './usage-chunk.js'
@@ -19,13 +21,14 @@ export function observeResponse(response: Response, call: ObservedCall, isAsked:
   // Sound, images, files.
   const isFile = /jsonl|ndjson|application\/binary/.test(type)
   if (type !== '' && !isStreamed && !isFile && !type.includes('json')) call.end('success')
-  else observeReads(response, call, { isFile, isAsked })
+  else observeReads(response, call, { isFile, isStreamed, isAsked })
   return response
 }
 
 interface Form {
   /** Lines are answers of their own. */
   readonly isFile: boolean
+  readonly isStreamed: boolean
   readonly isAsked: boolean
 }
 
@@ -35,64 +38,45 @@ interface Observed {
   stream?: ReadableStream
 }
 
-/** How responses of one prototype are observed: what they inherit from then, and the key of their `Observed`. */
-interface Kind {
-  readonly prototype: object
-  readonly key: symbol
-}
-const kinds = new WeakMap<object, Kind>()
 const READS = ['json', 'text', 'arrayBuffer', 'bytes', 'blob'] as const
 const MEMBERS = ['body', 'clone', ...READS] as const
 
-/**
- * The members that observe are inherited, so that responses share them. With closures of its own as members, a response
- * has a hidden class of its own, too, which keeps all that they hold until the old space is collected.
- */
 function observeReads(response: Response, call: ObservedCall, form: Form): void {
   call.watch(response)
-  let original: object = Object.getPrototypeOf(response)
   const own = MEMBERS.filter((name) => Object.hasOwn(response, name))
-  if (own.length > 0) {
-    const entries = own.map((name) => [name, Object.getOwnPropertyDescriptor(response, name)])
-    original = Object.create(original, Object.fromEntries(entries))
+  const original = own.length === 0 ? undefined : Object.create(Object.getPrototypeOf(response))
+  for (const name of own) {
+    Object.defineProperty(original, name, Object.getOwnPropertyDescriptor(response, name) as PropertyDescriptor)
   }
-  const { prototype, key } = kindOf(original)
-  const observed: Observed = { call, form }
-  Object.defineProperty(response, key, { value: observed })
-  Object.setPrototypeOf(response, prototype)
+  observeInherited(response, { call, form }, original)
   for (const name of own) Reflect.deleteProperty(response, name)
 }
 
-function kindOf(original: object): Kind {
-  const known = kinds.get(original)
-  if (known !== undefined) return known
-  const prototype: object = Object.create(original)
-  const kind: Kind = { prototype, key: Symbol('observed') }
-  kinds.set(original, kind)
-  const observedIn = (response: Response) => Reflect.get(response, kind.key) as Observed
+const observeInherited = inheriting<Response, Observed>((original, observedIn) => {
   const bodyOf = (response: Response) =>
     observedBody(() => Reflect.get(original, 'body', response), observedIn(response))
-  Object.defineProperty(prototype, 'body', {
-    configurable: true,
-    enumerable: true,
-    get(this: Response) {
-      return bodyOf(this)
+  const members: Record<string, PropertyDescriptor & ThisType<Response>> = {
+    body: {
+      configurable: true,
+      enumerable: true,
+      get() {
+        return bodyOf(this)
+      },
     },
-  })
-  const { clone } = original as Response
-  define(prototype, 'clone', function (this: Response) {
-    const copy = clone.call(this)
-    quietly(() => {
-      const { call, form } = observedIn(this)
-      call.copied()
-      observeReads(copy, call, form)
-    })
-    return copy
-  })
+    clone: method(function (this: Response) {
+      const copy = original.clone.call(this)
+      quietly(() => {
+        const { call, form } = observedIn(this)
+        call.copied()
+        observeReads(copy, call, form)
+      })
+      return copy
+    }),
+  }
   for (const name of READS) {
-    const read = (original as Record<string, unknown>)[name] as (() => Promise<unknown>) | undefined
+    const read = (original as unknown as Partial<Record<string, () => Promise<unknown>>>)[name]
     if (typeof read !== 'function') continue
-    define(prototype, name, async function (this: Response) {
+    members[name] = method(async function (this: Response) {
       const { call, form } = observedIn(this)
       if (form.isAsked) return (new Response(bodyOf(this))[name as 'json'] as () => Promise<unknown>)()
       const value = await read.call(this).catch((cause: unknown) => {
@@ -106,12 +90,8 @@ function kindOf(original: object): Kind {
       return value
     })
   }
-  return kind
-}
-
-const define = (prototype: object, name: string, value: (this: Response) => unknown): void => {
-  Object.defineProperty(prototype, name, { configurable: true, enumerable: true, writable: true, value })
-}
+  return members
+})
 
 const onAnswerOf =
   (call: ObservedCall, { isFile }: Form) =>
@@ -130,20 +110,21 @@ async function bytesOf(value: unknown): Promise<Uint8Array> {
   return value instanceof ArrayBuffer ? new Uint8Array(value) : (value as Uint8Array)
 }
 
-type See = StreamObserver<Uint8Array>['see']
+type See = (bytes: Uint8Array | undefined) => Uint8Array | undefined
 
+/** Whatever passes, its reader gets it. */
 function seeing(call: ObservedCall, form: Form): See {
   const onAnswer = onAnswerOf(call, form)
-  if (form.isAsked) {
-    const filter = new UsageChunkFilter(onAnswer)
-    return (bytes) => {
-      const passed = filter.passed(bytes)
-      return passed.length === 0 ? undefined : passed
-    }
-  }
-  const scanner = new AnswerScanner(onAnswer)
+  const filter = form.isAsked ? new UsageChunkFilter(onAnswer) : undefined
+  const Scanner = form.isStreamed ? EventScanner : AnswerScanner
+  const scanner = filter === undefined ? new Scanner(onAnswer) : undefined
   return (bytes) => {
-    if (bytes !== undefined) quietly(() => scanner.push(bytes))
+    try {
+      if (filter !== undefined) return filter.passed(bytes)
+      if (bytes !== undefined) scanner?.push(bytes)
+    } catch {
+      // It is not what it says that it is.
+    }
     return bytes
   }
 }
@@ -164,7 +145,7 @@ function observedStream(
   see: See,
 ): ReadableStream<Uint8Array> {
   return passThrough(source, {
-    see,
+    see: see as StreamObserver['see'],
     end: () => call.end('success'),
     fail: (cause) => call.fail(cause),
     abandon: () => call.abandon(),

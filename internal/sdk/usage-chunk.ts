@@ -1,6 +1,6 @@
 import { Answer, type Stated } from './answer.js'
-import { AnswerScanner } from './answer-scanner.js'
 import { isAt, joined, placeOf } from './bytes.js'
+import { EventScanner, endsEvent, MAY_STATE, SAYS_NOTHING, searched } from './event-scanner.js'
 
 const LINE_FEED = 0x0a
 const EVENT_BYTES_MAX = 1_000_000
@@ -13,22 +13,27 @@ const NULL = encoder.encode('null')
  * `"usage": null` in all others. Holds the begin of an event until its end has come.
  */
 export class UsageChunkFilter {
-  private held: Uint8Array = new Uint8Array(0)
+  private held: Uint8Array = NONE
   private isUsageOnly = false
-  private readonly scanner: AnswerScanner
+  private readonly scanner: EventScanner
 
   /** @param onAnswer told of each event, as of a scanner's answers */
   constructor(onAnswer: (stated: Stated) => void) {
-    this.scanner = new AnswerScanner((stated) => {
+    this.scanner = new EventScanner((stated) => {
       this.isUsageOnly = Answer.isUsageOnly(stated)
       onAnswer(stated)
     })
   }
 
   /** @returns what may pass on @param bytes undefined at the end */
-  passed(bytes: Uint8Array | undefined): Uint8Array {
-    if (bytes === undefined) return this.take(this.held.length)
-    this.held = this.held.length === 0 ? bytes.slice() : joined([this.held, bytes])
+  passed(bytes: Uint8Array | undefined): Uint8Array | undefined {
+    if (bytes === undefined) return this.held.length === 0 ? undefined : this.take(this.held.length)
+    const found = this.held.length === 0 && endsEvent(bytes) ? searched(bytes) : MAY_STATE
+    if (found === SAYS_NOTHING) {
+      this.scanner.push(bytes, found)
+      return bytes
+    }
+    this.held = this.held.length === 0 ? bytes : joined([this.held, bytes])
     const passed: Uint8Array[] = []
     for (;;) {
       const end = endOfEvent(this.held)
@@ -41,8 +46,8 @@ export class UsageChunkFilter {
     // No such event is the usage.
     if (this.held.length > EVENT_BYTES_MAX) passed.push(this.take(this.held.length))
     // What was passed on is its reader's, who may transfer it.
-    if (this.held.length > 0) this.held = this.held.slice()
-    return joined(passed)
+    this.held = this.held.length === 0 ? NONE : this.held.slice()
+    return passed.length === 0 ? undefined : joined(passed)
   }
 
   private take(length: number): Uint8Array {
@@ -51,6 +56,8 @@ export class UsageChunkFilter {
     return taken
   }
 }
+
+const NONE = new Uint8Array(0)
 
 /** Where the empty line after an event ends. */
 function endOfEvent(bytes: Uint8Array): number | undefined {

@@ -102,6 +102,7 @@ describe('a response', () => {
       expect(response.bodyUsed).toBe(true)
     }
     const whole = await call(Response.json(CHAT))
+    expect(whole.body).toBe(whole.body)
     expect(await new Response(whole.body).json()).toEqual(CHAT)
     expect(await recorded()).toHaveLength(5)
     expect(new Set(sent.map((each) => JSON.stringify(each['provider_usage'])))).toEqual(
