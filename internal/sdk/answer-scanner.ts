@@ -22,6 +22,7 @@ const WANTED: ReadonlyMap<string, number> = new Map([
   ['usage_info', 65_536],
   ['amazon-bedrock-invocationMetrics', 4_096],
   ['meta', 4_096],
+  ['x_groq', 4_096],
   // Only to know a list that is empty.
   ['choices', 8],
 ])

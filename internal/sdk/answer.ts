@@ -120,6 +120,9 @@ function usageIn(stated: Stated): Stated | undefined {
     const usage = objectIn(stated, name)
     if (usage !== undefined) return usage
   }
+  // Groq's streams that are not asked for it.
+  const ofGroq = objectIn((stated['x_groq'] ?? {}) as Stated, 'usage')
+  if (ofGroq !== undefined) return ofGroq
   // Cohere's rerank, embeddings and its first version.
   const billed = member(stated['meta'], 'billed_units')
   return typeof billed === 'object' && billed !== null ? { billed_units: billed } : undefined

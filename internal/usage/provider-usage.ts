@@ -9,7 +9,8 @@ type Members = Readonly<Record<string, unknown>>
  */
 export function statedOfProviderUsage(usage: object): StatedUsage {
   const members = usage as Members
-  const inner = objectIn(members, 'usageMetadata', 'usage_metadata', 'usage')
+  const inner =
+    objectIn(members, 'usageMetadata', 'usage_metadata', 'usage') ?? objectIn(objectIn(members, 'x_groq'), 'usage')
   if (inner !== undefined) return statedOfProviderUsage(inner)
   const api = apiOf(members)
   if (api === 'gemini') return geminiUsage(members)

@@ -176,6 +176,37 @@ export const STATED_USAGES: readonly StatedUsageCase[] = [
     { input_tokens: 100, output_tokens: 60, reasoning_tokens: 50 },
   ),
   stated(
+    'Groq, a streamed chat that was not asked for its usage',
+    'groq',
+    [
+      { id: 'chatcmpl-1', model: 'openai/gpt-oss-20b', choices: [{ index: 0 }], x_groq: { id: 'req_1' } },
+      {
+        id: 'chatcmpl-1',
+        choices: [{ index: 0, delta: {}, finish_reason: 'stop' }],
+        x_groq: {
+          id: 'req_1',
+          usage: {
+            queue_time: 0.061,
+            prompt_tokens: 18,
+            completion_tokens: 439,
+            total_tokens: 457,
+            completion_tokens_details: { reasoning_tokens: 20 },
+          },
+        },
+      },
+    ],
+    { input_tokens: 18, output_tokens: 439, reasoning_tokens: 20 },
+  ),
+  stated(
+    'Groq, a streamed chat that was asked for its usage',
+    'groq',
+    [
+      { id: 'chatcmpl-1', choices: [{ index: 0 }], x_groq: { id: 'req_1', usage: { prompt_tokens: 18 } } },
+      { id: 'chatcmpl-1', choices: [], usage: { prompt_tokens: 18, completion_tokens: 439 } },
+    ],
+    { input_tokens: 18, output_tokens: 439 },
+  ),
+  stated(
     'Cohere, chat',
     'cohere',
     [{ usage: { billed_units: { input_tokens: 5, output_tokens: 7 }, tokens: { input_tokens: 71 } } }],

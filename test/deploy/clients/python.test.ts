@@ -50,7 +50,7 @@ test('both clients derive the same id of an answer that is read again', async ()
   expect(JSON.parse((await python('-c', script, JSON.stringify(texts))).stdout)).toEqual(texts.map(derivedId))
 })
 
-test('both clients send the same usage of an answer', async () => {
+test('both clients send the same usage and id of an answer', async () => {
   const answers = STATED_USAGES.map(({ parts }) => parts)
   const script = `
 import json, sys
@@ -59,14 +59,16 @@ from attribution_service._scan import Scanner
 def sent(parts):
     answer = Answer()
     Scanner(answer.see).feed(json.dumps(parts).encode())
-    return answer.fields()["provider_usage"]
+    fields = answer.fields()
+    return [fields["provider_usage"], fields["response_id"]]
 print(json.dumps([sent(parts) for parts in json.loads(sys.argv[1])]))`
 
   expect(JSON.parse((await python('-c', script, JSON.stringify(answers))).stdout)).toEqual(
     answers.map((parts) => {
       const answer = new Answer()
       for (const stated of statedIn(parts)) answer.add(stated)
-      return answer.facts().provider_usage
+      const { provider_usage, response_id = null } = answer.facts()
+      return [provider_usage, response_id]
     }),
   )
 })

@@ -25,3 +25,11 @@ test.each([...STATED_USAGES, ...STATED_TO_JAVASCRIPT])(
     expect(read).not.toHaveProperty('event.alternative_input_tokens')
   },
 )
+
+test("the id of Groq's request does not replace that of its answer", () => {
+  const answer = new Answer()
+  for (const stated of statedIn([{ id: 'chatcmpl-1', x_groq: { id: 'req_1', usage: { prompt_tokens: 1 } } }]))
+    answer.add(stated)
+
+  expect(answer.facts()).toMatchObject({ response_id: 'chatcmpl-1', provider_usage: { prompt_tokens: 1 } })
+})

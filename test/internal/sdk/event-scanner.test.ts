@@ -19,8 +19,11 @@ function read(Scanner: typeof AnswerScanner | typeof EventScanner, chunks: reado
   return { facts: answer.facts(), outcome: answer.outcome, count }
 }
 
-/** All events of a stream have one id. */
-const event = (data: object) => `event: x\ndata: ${JSON.stringify(data).replaceAll(/"id":"\w+"/g, '"id":"c"')}\n\n`
+/** All events of a stream name one id and model. */
+const event = (data: object) => {
+  const text = JSON.stringify(data).replaceAll(/"(id|model)":"[^"]+"/g, '"$1":"c"')
+  return `event: x\ndata: ${text}\n\n`
+}
 const said = fc
   .oneof(fc.string(), fc.constantFrom('"usage":{"prompt_tokens":9}}\n\n', 'error"', '{', '\n\ndata: {"usage":'))
   .map((content) => ({ id: 'c', model: 'm', choices: [{ delta: { content } }], usage: null }))

@@ -400,6 +400,12 @@ describe("a provider's own object", () => {
       { input_tokens: 100, output_tokens: 60, reasoning_tokens: 50 },
     ],
     [
+      'Groq, the last part of a stream',
+      'groq',
+      { x_groq: { id: 'req_1', usage: { queue_time: 0.061, prompt_tokens: 18, completion_tokens: 439 } } },
+      { input_tokens: 18, output_tokens: 439 },
+    ],
+    [
       'Cohere, what is billed',
       'cohere',
       { billed_units: { input_tokens: 5, output_tokens: 7 }, tokens: { input_tokens: 71, output_tokens: 9 } },

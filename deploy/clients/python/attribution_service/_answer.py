@@ -64,11 +64,13 @@ class Answer:
     def usage(self) -> Dict[str, Any]:
         usage: Dict[str, Any] = {}
         for text in self._usages:
-            counts = json.loads(text, parse_float=Decimal)
-            usage.update((name, value) for name, value in counts.items() if value is not None)
-        meta, metrics = usage.pop("meta", None), usage.pop("amazon-bedrock-invocationMetrics", None)
+            stated = json.loads(text, parse_float=Decimal)
+            usage.update((name, value) for name, value in stated.items() if value is not None)
+        meta, groq = usage.pop("meta", None), usage.pop("x_groq", None)
+        metrics = usage.pop("amazon-bedrock-invocationMetrics", None)
         billed = meta.get("billed_units") if isinstance(meta, dict) else None
-        return usage or ({"billed_units": billed} if billed else metrics or {})
+        counts = groq.get("usage") if isinstance(groq, dict) else None
+        return usage or counts or ({"billed_units": billed} if billed else metrics or {})
 
     @property
     def is_failed(self) -> bool:

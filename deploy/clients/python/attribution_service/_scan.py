@@ -24,8 +24,9 @@ _TEXTS = (
     b"background",
 )
 _USAGES = (b"usage", b"usageMetadata", b"usage_info")
-# Where an answer states no usage: Cohere's rerank, embeddings and first version, and what Bedrock counts itself.
-_OTHERS = {b"meta": b'"billed_units"', b"amazon-bedrock-invocationMetrics": b"TokenCount"}
+# Where an answer states no usage: Cohere's rerank, embeddings and first version, Groq's streams that are not asked for
+# it, and what Bedrock counts itself.
+_OTHERS = {b"meta": b'"billed_units"', b"x_groq": b'"usage"', b"amazon-bedrock-invocationMetrics": b"TokenCount"}
 # Objects that hold the answer within an event of a stream, or within a line of a batch.
 _HOLDERS = (b"response", b"message", b"interaction", b"result", b"delta")
 _HOLDERS_DEEP = 3
