@@ -142,6 +142,23 @@ describe('calls', () => {
   })
 })
 
+test('lost calls are one line of log in an hour', async () => {
+  const warned = vi.spyOn(console, 'warn').mockReturnValue(undefined)
+  const clock = vi.spyOn(performance, 'now')
+  const sender = senderOf([], { onProblem: undefined })
+  await sender.close()
+  const lines = [0, 1, 3_599_999, 3_600_000, 7_199_999, 7_200_000].map((elapsedMs) => {
+    clock.mockReturnValue(elapsedMs)
+    for (let i = 0; i < 3; i++) sender.record(CALL, {})
+    return warned.mock.calls.length
+  })
+  const last = warned.mock.lastCall
+  vi.restoreAllMocks()
+
+  expect(lines).toEqual([1, 1, 1, 2, 2, 3])
+  expect(last).toEqual(['attribution: the client is closed (16 calls without a record)'])
+})
+
 describe('a spool', () => {
   const folderOf = () => {
     const folder = mkdtempSync(join(tmpdir(), 'attribution-spool-'))

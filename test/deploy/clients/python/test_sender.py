@@ -61,6 +61,19 @@ class Sending(unittest.TestCase):
         self.assertEqual(attribution.counts, (1001, 0, 1001, 0))
         self.assertLessEqual(len(self.lines), 1)
 
+    def test_lost_calls_are_one_line_of_log_in_an_hour(self):
+        attribution = self.attribution(Service())
+        attribution.close()
+        counts = []
+        for elapsed in (0, 1, 3599, 3600, 7199, 7200):
+            with mock.patch.object(_sender, "time", types.SimpleNamespace(monotonic=lambda: elapsed)):
+                for _ in range(3):
+                    attribution.record("openai", "gpt-4o")
+            counts.append(len(self.lines))
+
+        self.assertEqual(counts, [1, 1, 1, 2, 2, 3])
+        self.assertIn("16 lost", self.lines[-1])
+
     def test_calls_outlive_an_absent_service_in_a_folder(self):
         with tempfile.TemporaryDirectory() as folder:
             spool = os.path.join(folder, "calls")
