@@ -114,6 +114,8 @@ export const OUTER: Readonly<Record<string, string>> = {
     'an erasure that leaves a name somewhere, or changes a sum, at any of its steps',
   'test/product/client-package.test.ts':
     'a packed client library that does not install or import (`internal/sdk` and `client-libraries` hold what it does)',
+  'test/deploy/clients/wheel.test.ts':
+    'a wheel of the Python client that does not install, or lacks a file (`deploy/clients/python` holds what it does)',
   'test/internal/store/queries/exports/export-folds.test.ts':
     'a drawn set of groups that SQL folds otherwise (`exports/exported-cohorts` and `cohorts/folded` draw others)',
   'test/product/trace.test.ts': 'a total that is wrong in the last digit over the whole real trace',
