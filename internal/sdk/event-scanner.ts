@@ -42,23 +42,22 @@ export function endsEvent(bytes: Uint8Array): boolean {
   return bytes[bytes[last - 1] === CARRIAGE_RETURN ? last - 2 : last - 1] === LINE_FEED
 }
 
-/** Names of what may come after the first event: counts, failures, the ends of Anthropic's and Bedrock's streams. */
+/**
+ * Names of what may come after the first event: counts, failures, the ends of Anthropic's and Bedrock's streams. Each is
+ * six bytes long, and no two bytes follow each other in two of them.
+ */
 const WORDS = ['"usage', 'error"', '_stop"', '"meta"', 'trics"'].map((word) => new TextEncoder().encode(word))
-const WORD_LENGTH = 6
+const PAIRS_OF_WORD = 5
 const NULL = new TextEncoder().encode('":null')
 
-/** By the last two of six bytes, six bits of each: how far a word may be from ending there. */
-const STEPS = new Uint8Array(1 << 12).fill(WORD_LENGTH - 1)
-for (const word of WORDS) {
-  for (let at = 1; at < WORD_LENGTH; at++) STEPS[pairAt(word, at)] = Math.min(stepAt(word, at), WORD_LENGTH - 1 - at)
+/** By six bits of two bytes: the word that has them, and where in it; 0: none has. */
+const PLACES = new Uint8Array(1 << 12)
+for (const [index, word] of WORDS.entries()) {
+  for (let at = 0; at < PAIRS_OF_WORD; at++) PLACES[pairAt(word, at)] = 1 + index * PAIRS_OF_WORD + at
 }
 
 function pairAt(bytes: Uint8Array, at: number): number {
-  return (((bytes[at - 1] as number) & 0x3f) << 6) | ((bytes[at] as number) & 0x3f)
-}
-
-function stepAt(bytes: Uint8Array, at: number): number {
-  return STEPS[pairAt(bytes, at)] as number
+  return (((bytes[at] as number) & 0x3f) << 6) | ((bytes[at + 1] as number) & 0x3f)
 }
 
 export const SAYS_NOTHING = -1
@@ -66,19 +65,17 @@ export const MAY_STATE = -2
 
 /** Whether bytes may state anything, or where the first usage is if they state none but such as are null. */
 export function searched(bytes: Uint8Array): number {
-  let place = SAYS_NOTHING
-  for (let at = WORD_LENGTH - 1; at < bytes.length; ) {
-    const step = stepAt(bytes, at)
-    if (step === 0 && isWord(bytes, at + 1 - WORD_LENGTH)) {
-      if (!isAt(NULL, bytes, at + 1)) return MAY_STATE
-      if (place === SAYS_NOTHING) place = at + 1 - WORD_LENGTH
-    }
-    at += step === 0 ? 1 : step
+  let first = SAYS_NOTHING
+  // Of the pairs of a word, one is looked at.
+  for (let at = 0; at + 1 < bytes.length; at += PAIRS_OF_WORD) {
+    const place = PLACES[pairAt(bytes, at)] as number
+    if (place === 0) continue
+    const inWord = (place - 1) % PAIRS_OF_WORD
+    const word = WORDS[(place - 1 - inWord) / PAIRS_OF_WORD] as Uint8Array
+    const begin = at - inWord
+    if (begin < 0 || !isAt(word, bytes, begin)) continue
+    if (!isAt(NULL, bytes, begin + word.length)) return MAY_STATE
+    if (first === SAYS_NOTHING) first = begin
   }
-  return place
-}
-
-function isWord(bytes: Uint8Array, at: number): boolean {
-  for (const word of WORDS) if (isAt(word, bytes, at)) return true
-  return false
+  return first
 }

@@ -92,10 +92,14 @@ class Reading {
   }
 
   next(view?: unknown, options?: unknown): Promise<Result> {
-    // The part after one that does not pass on belongs to the same read, and to none that was made later.
-    const part = () => this.part(view, options)
-    this.last = this.pending++ === 0 ? part() : this.last.then(part, part)
+    this.last = this.pending++ === 0 ? this.part(view, options) : this.afterLast(view, options)
     return this.last
+  }
+
+  /** The part after one that does not pass on belongs to the same read, and to none that was made later. */
+  private afterLast(view?: unknown, options?: unknown): Promise<Result> {
+    const part = () => this.part(view, options)
+    return this.last.then(part, part)
   }
 
   private part(view?: unknown, options?: unknown): Promise<Result> {

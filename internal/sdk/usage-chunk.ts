@@ -29,9 +29,9 @@ export class UsageChunkFilter {
   passed(bytes: Uint8Array | undefined): Uint8Array | undefined {
     if (bytes === undefined) return this.held.length === 0 ? undefined : this.take(this.held.length)
     const found = this.held.length === 0 && endsEvent(bytes) ? searched(bytes) : MAY_STATE
-    if (found === SAYS_NOTHING) {
+    if (found === SAYS_NOTHING || (found >= 0 && endOfEvent(bytes) === bytes.length)) {
       this.scanner.push(bytes, found)
-      return bytes
+      return found === SAYS_NOTHING ? bytes : withoutNullUsage(bytes, found + 1)
     }
     this.held = this.held.length === 0 ? bytes : joined([this.held, bytes])
     const passed: Uint8Array[] = []
@@ -69,15 +69,19 @@ function endOfEvent(bytes: Uint8Array): number | undefined {
 }
 
 /** A quote within a text would be escaped, so that this is a member. */
-function withoutNullUsage(event: Uint8Array): Uint8Array {
-  const key = placeOf(USAGE, event)
+function withoutNullUsage(event: Uint8Array, key = placeOf(USAGE, event)): Uint8Array {
   if (key < 0 || event[key - 1] !== 0x22) return event
   let from = key - 2
   while (isSpace(event[from])) from--
   let value = key + USAGE.length
   while (isSpace(event[value]) || event[value] === 0x3a) value++
   if (event[from] !== 0x2c || !isAt(NULL, event, value)) return event
-  return joined([event.subarray(0, from), event.subarray(value + NULL.length)])
+  const end = value + NULL.length
+  const rest = new Uint8Array(event.length - (end - from))
+  rest.set(event.subarray(0, from))
+  // Mostly the end of the event.
+  for (let at = end; at < event.length; at++) rest[at - end + from] = event[at] as number
+  return rest
 }
 
 const isSpace = (byte: number | undefined): boolean => byte === 0x20

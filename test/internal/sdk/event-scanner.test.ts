@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Answer } from '../../../internal/sdk/answer.js'
 import { AnswerScanner } from '../../../internal/sdk/answer-scanner.js'
-import { EventScanner } from '../../../internal/sdk/event-scanner.js'
+import { EventScanner, MAY_STATE, SAYS_NOTHING, searched } from '../../../internal/sdk/event-scanner.js'
 import { STATED_USAGES } from '../../support/stated-usages.js'
 
 const encoder = new TextEncoder()
@@ -57,4 +57,16 @@ test('once an answer is known, parts that say nothing about it are not looked at
   const last = event({ id: 'c', choices: [], usage: { prompt_tokens: 3 } })
 
   expect(read(EventScanner, [first, part, part, part, last]).count).toBe(3)
+})
+
+test('names are found wherever they are, and where the first usage is that is null', () => {
+  const words = ['"usage":{', '"usageMetadata":', '"error":', '"message_stop"', '"meta":', '"amazon-invocationMetrics"']
+  const nulls = fc.array(fc.stringMatching(/^[x{}":,]{0,20}$/), { maxLength: 3 })
+  fc.assert(
+    fc.property(fc.stringMatching(/^[x{}":,]{0,40}$/), nulls, fc.constantFrom(...words), (before, more, word) => {
+      const text = [before, ...more].join('"usage":null')
+      expect(searched(encoder.encode(text))).toBe(more.length === 0 ? SAYS_NOTHING : before.length)
+      expect(searched(encoder.encode(`${text}${word}${before}`))).toBe(MAY_STATE)
+    }),
+  )
 })
