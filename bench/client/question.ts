@@ -12,9 +12,9 @@ import { table } from '../table.js'
  * cannot be reached?
  *
  * The same calls are made with a `fetch` that answers at once and with the same one wrapped, in turns: a chat with 4 KB
- * of prompt and 2 KB of answer, and one streamed in a hundred parts. The caller's time ends when it has its answer; what
- * the client does in the turn of the event loop behind it is shown apart. Then a million calls are recorded at a service
- * that refuses every connection.
+ * of prompt and 2 KB of answer, and one streamed in a hundred parts, which state a null usage or do not. The caller's
+ * time ends when it has its answer; what the client does in the turn of the event loop behind it is shown apart. Then a
+ * million calls are recorded at a service that refuses every connection.
  */
 export interface ClientOptions {
   readonly checkout: string
@@ -29,9 +29,10 @@ const encoder = new TextEncoder()
 const usage = { prompt_tokens: 1_000, completion_tokens: 500, prompt_tokens_details: { cached_tokens: 256 } }
 const facts = { id: 'chatcmpl-1', object: 'chat.completion', model: 'gpt-4o-2024-08-06', service_tier: 'default' }
 const ANSWER = JSON.stringify({ ...facts, choices: [{ index: 0, message: { content: 'word '.repeat(400) } }], usage })
-const PART = encoder.encode(
-  `data: ${JSON.stringify({ ...facts, choices: [{ index: 0, delta: { content: 'word' } }] })}\n\n`,
-)
+const said = { ...facts, choices: [{ index: 0, delta: { content: 'word' } }] }
+const PART = encoder.encode(`data: ${JSON.stringify(said)}\n\n`)
+/** As OpenAI sends them once it is asked for the usage; the client takes it out. */
+const PART_WITH_NULL = encoder.encode(`data: ${JSON.stringify({ ...said, usage: null })}\n\n`)
 const LAST = encoder.encode(`data: ${JSON.stringify({ ...facts, choices: [], usage })}\n\ndata: [DONE]\n\n`)
 const PARTS = 100
 const messages = [{ role: 'user', content: 'a prompt '.repeat(450) }]
@@ -49,23 +50,28 @@ const FORMS: readonly Form[] = [
     answer: () => new Response(ANSWER, { headers: { 'content-type': 'application/json' } }),
     read: (response) => response.json(),
   },
-  {
-    name: `stream of ${PARTS} parts`,
+  streamOf(`stream of ${PARTS} parts`, PART),
+  streamOf(`stream of ${PARTS} parts with a null usage`, PART_WITH_NULL),
+]
+
+function streamOf(name: string, part: Uint8Array): Form {
+  return {
+    name,
     body: JSON.stringify({ model: 'gpt-4o', messages, stream: true }),
-    answer: () => new Response(parts(), { headers: { 'content-type': 'text/event-stream' } }),
+    answer: () => new Response(partsOf(part), { headers: { 'content-type': 'text/event-stream' } }),
     async read({ body }) {
       const reader = (body as ReadableStream).getReader()
       while (!(await reader.read()).done);
     },
-  },
-]
+  }
+}
 
-function parts(): ReadableStream {
+function partsOf(part: Uint8Array): ReadableStream {
   let left = PARTS
   return new ReadableStream(
     {
       pull(controller) {
-        controller.enqueue(left-- > 0 ? PART : LAST)
+        controller.enqueue(left-- > 0 ? part : LAST)
         if (left < 0) controller.close()
       },
     },

@@ -19,7 +19,7 @@ export function inheriting<T extends object, S>(membersOf: (original: T, stateOf
     const known = kinds.get(original)
     if (known !== undefined) return known
     const key = Symbol('observed')
-    const members = membersOf(original, (object) => Reflect.get(object, key) as S)
+    const members = membersOf(original, (object) => (object as Record<symbol, S>)[key] as S)
     const kind: Kind = { prototype: Object.create(original, members), key }
     kinds.set(original, kind)
     return kind
