@@ -33,18 +33,29 @@ export function useAnswer<T>(key: string, load: (signal: AbortSignal) => Promise
   loader.current = load
   const underWay = useRef<'nothing' | 'load' | 'load and another'>('nothing')
 
+  // From now on, though the load begins once the page is drawn: a reload until then would end it.
+  const again = useCallback(() => {
+    underWay.current = 'load'
+    setRound((before) => before + 1)
+  }, [])
+
   // A round is one more attempt at the same key.
   useEffect(() => {
-    if (key === '') return
+    if (key === '') {
+      underWay.current = 'nothing'
+      return
+    }
     const abort = new AbortController()
     underWay.current = 'load'
     setLoading(true)
     const slow = setTimeout(() => setSlow(true), SLOW_MS)
     const settle = (next: { value?: T; problem?: ApiProblem }): void => {
       if (abort.signal.aborted) return
-      if (underWay.current === 'load and another') setRound((before) => before + 1)
-      else setLoading(false)
-      underWay.current = 'nothing'
+      if (underWay.current === 'load and another') again()
+      else {
+        underWay.current = 'nothing'
+        setLoading(false)
+      }
       setState((before) => ({ ...(before.key === key ? before : {}), key, problem: undefined, ...next }))
     }
     loader
@@ -66,12 +77,12 @@ export function useAnswer<T>(key: string, load: (signal: AbortSignal) => Promise
       clearTimeout(slow)
       setSlow(false)
     }
-  }, [key, round])
+  }, [key, round, again])
 
   const reload = useCallback(() => {
-    if (underWay.current === 'nothing') setRound((before) => before + 1)
+    if (underWay.current === 'nothing') again()
     else underWay.current = 'load and another'
-  }, [])
+  }, [again])
   const isEarlier = state.key !== key
   const problem = isEarlier ? undefined : state.problem
   useEffect(() => {
