@@ -84,9 +84,9 @@ describe('the record of a call', () => {
     for (let i = 0; i < 250; i++) await (await call(Response.json(CHAT))).json()
     expect([turn.mock.calls.length, made.mock.calls.length]).toEqual([3, 200])
     vi.restoreAllMocks()
+    onTestFinished(() => void vi.unstubAllGlobals())
     vi.stubGlobal('setImmediate', undefined)
     await (await call(Response.json(CHAT))).json()
-    vi.unstubAllGlobals()
 
     expect(attribution.counts).toMatchObject({ recorded: 251, waiting: 251 })
   })
