@@ -75,8 +75,8 @@ export async function openAttributor(
     const pace = new LanePace()
     const lane = laneStage({
       partitions: deps.partitions,
-      untilWorkedOff: () =>
-        pace.timed(untilWorkedOff({ manager: broker.manager, checkpoints: logs.deps.checkpoints }, deps.partitions)),
+      untilWorkedOff: async () =>
+        pace.note(await untilWorkedOff({ ...logs.deps, manager: broker.manager }, deps.partitions)),
     })
     const actor = partitionActor(lane, 0, actorDeps)
     logs.run({

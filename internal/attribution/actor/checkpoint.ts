@@ -7,6 +7,8 @@ export interface Checkpoint extends Progress {
   readonly handedOver?: Readonly<Record<string, HandOver>>
   /** What the next owner reads again, oldest first, to know what this one knew; only of the trace stage. */
   readonly recent?: readonly RecentMessages[]
+  /** Milliseconds that the stage took to decide on its last batch: neither its effects nor the pause after it. */
+  readonly decidedMs?: number
 }
 
 /** The messages of some batches that were done lately: those after one sequence, up to where the next entry begins. */

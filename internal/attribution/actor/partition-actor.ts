@@ -71,9 +71,11 @@ export function partitionActor(stage: Stage, partition: number, deps: ActorDeps)
     async open(checkpoint) {
       const open = await stage.open(partition, checkpoint)
       return async (entries, extent, before, planned) => {
-        const read = { entries, before, startMs: Date.now() }
+        const startMs = Date.now()
+        const startedAt = performance.now()
         const formed = formBatch(stage.name, partition, extent, entries, before, foreseen.get(entries))
         const dispositions = await open.handle(formed.batch, planned?.basis)
+        const read = { entries, before, startMs, decidedMs: Math.round(performance.now() - startedAt) }
         const source = `${stage.name}${partition}.${extent.last}`
         const facts = factMessages(source, open.factsOf?.(formed.batch) ?? [], deps.partitions)
         if (planned === undefined) {
@@ -95,11 +97,12 @@ export function partitionActor(stage: Stage, partition: number, deps: ActorDeps)
   }
 }
 
-/** What a batch was formed of, and when. */
+/** What a batch was formed of, when, and how long the stage took to decide on it. */
 interface ReadBatch {
   readonly entries: readonly LogEntry[]
   readonly before: Checkpoint
   readonly startMs: number
+  readonly decidedMs: number
 }
 
 /** What a stage made of a batch. */
@@ -145,11 +148,12 @@ function checkpointAfter(
   { readAgain }: Stage,
   { handedOver }: FormedBatch,
   { last, atMs }: Plan,
-  { entries, before }: ReadBatch,
+  { entries, before, decidedMs }: ReadBatch,
 ): Checkpoint {
   const batch = { after: before.done, atMs, bytes: bytesOf(entries) }
   return {
     done: last,
+    decidedMs,
     ...(handedOver !== undefined && { handedOver }),
     ...(readAgain !== undefined && { recent: withBatch(before.recent ?? [], batch, readAgain) }),
   }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { type ActorDeps, partitionActor } from '../../../../internal/attribution/actor/partition-actor.js'
+import { DROP, type Stage } from '../../../../internal/attribution/actor/stage.js'
 import { LanePace, laneStage, untilWorkedOff } from '../../../../internal/attribution/stages/lane.js'
 import { readLog } from '../../../../internal/broker/log.js'
 import { publishOrThrow } from '../../../../internal/broker/publisher.js'
@@ -159,8 +160,9 @@ test('a stage A that stands still keeps the lane for seconds, not for ever', asy
   await publishOrThrow(broker.publish, invocationsSubject('a', 0), Buffer.from('[]'), 'stands still')
   const startedAt = performance.now()
 
-  await untilWorkedOff({ manager: broker.manager, checkpoints: broker.deps.checkpoints }, PARTITIONS)
+  const waited = { manager: broker.manager, checkpoints: broker.deps.checkpoints }
 
+  expect(await untilWorkedOff(waited, PARTITIONS)).toBe(5_000)
   expect(performance.now() - startedAt).toBeGreaterThan(4_000)
 })
 
@@ -173,21 +175,49 @@ test('the lane hands everything on: it decides on nothing', async () => {
   ).toMatchObject([{ kind: 'hand_on' }, { kind: 'hand_on' }])
 })
 
-test('more goes on at once while stage A works it off in a moment, less while it does not', async () => {
-  vi.useFakeTimers({ toFake: ['performance', 'setTimeout'] })
-  onTestFinished(() => void vi.useRealTimers())
+test('more goes on at once while stage A decides on it in a moment, less while it does not', () => {
   const pace = new LanePace()
-  const sizeAfter = async (tookMs: number): Promise<number> => {
-    const timed = pace.timed(new Promise((resolve) => setTimeout(resolve, tookMs)))
-    await vi.advanceTimersByTimeAsync(tookMs)
-    await timed
-    return pace.batchBytesMax / 1024
-  }
 
   expect(pace.batchBytesMax / 1024).toBe(64)
-  const sizes: number[] = []
-  for (const tookMs of [50, 50, 100, 150, 50, 900, 900, 150, 3_000, 3_000, 3_000, 3_000]) {
-    sizes.push(await sizeAfter(tookMs))
-  }
+  const sizes = [50, 50, 100, 150, 50, 900, 900, 150, 3_000, 3_000, 3_000, 3_000].map((decidedMs) => {
+    pace.note(decidedMs)
+    return pace.batchBytesMax / 1024
+  })
   expect(sizes).toEqual([128, 256, 512, 1024, 1024, 512, 256, 512, 256, 128, 64, 64])
+})
+
+test('what stage A does behind its decisions slows the lane down for no longer than it takes', async () => {
+  const subject = invocationsSubject('a', 1)
+  const entry = encodeEntry(
+    { tenantId: 'tnt_one', principal: 'key_one', id: idOf(1), receivedAtMs: NOW_MS, key: undefined },
+    validEvent(),
+  )
+  const worked = { manager: broker.manager, checkpoints: broker.deps.checkpoints }
+  const stageOf = (decideMs: number, applyMs: number): Stage => ({
+    name: 'a',
+    next: 't',
+    open: async () => ({
+      async handle({ invocations }) {
+        await sleep(decideMs)
+        return invocations.map(() => DROP)
+      },
+      onApplied: () => sleep(applyMs),
+    }),
+  })
+  const decidedMs = async (decideMs: number, applyMs: number): Promise<number> => {
+    const actor = startPlannedLog(partitionActor(stageOf(decideMs, applyMs), 1, actorDeps()), broker.deps)
+    await publishOrThrow(broker.publish, subject, encodeGroup([entry]), `decides.${decideMs}`)
+    await broker.untilDone('a.1', INVOCATIONS.name, subject)
+    const longest = await untilWorkedOff(worked, PARTITIONS)
+    await actor.stop()
+    return longest
+  }
+  for (const partition of [0, 2]) {
+    const last = { last_by_subj: invocationsSubject('a', partition) }
+    const done = (await broker.manager.streams.getMessage(INVOCATIONS.name, last))?.seq ?? 0
+    await broker.deps.checkpoints.put(`a.${partition}`, JSON.stringify({ done }))
+  }
+
+  expect(await decidedMs(20, 700)).toBeLessThan(500)
+  expect(await decidedMs(700, 0)).toBeGreaterThan(600)
 })
