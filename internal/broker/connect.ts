@@ -92,23 +92,39 @@ export async function connectBroker({ url, user, password, name }: BrokerSetting
     manager,
     async bucket({ name: bucketName }) {
       // Its leader answers each read: a follower may lack what another process has just written.
-      return openedOver(connection, await kvm.open(bucketName, { allow_direct: false }))
+      return openedOver(connection, await kvm.open(bucketName, { allow_direct: false }), async (keys) => {
+        const query = { last_by_subj: `$KV.${bucketName}.${keys}` }
+        return (await manager.streams.getMessage(`KV_${bucketName}`, query))?.seq ?? 0
+      })
     },
     objects: (bucket) => objm.open(bucket.name),
     close: () => connection.drain(),
   }
 }
 
-const CONNECTIONS = new WeakMap<KV, NatsConnection>()
+interface OpenedBucket {
+  readonly connection: NatsConnection
+  readonly newestOf: NewestOf
+}
+type NewestOf = (keys: string) => Promise<number>
+const OPENED = new WeakMap<KV, OpenedBucket>()
 
-/** Notes over which connection a bucket was opened. @returns the bucket */
-export function openedOver(connection: NatsConnection, bucket: KV): KV {
-  CONNECTIONS.set(bucket, connection)
+/** Notes over which connection a bucket was opened, and how its newest entry is found. @returns the bucket */
+export function openedOver(connection: NatsConnection, bucket: KV, newestOf: NewestOf): KV {
+  OPENED.set(bucket, { connection, newestOf })
   return bucket
 }
 
 /** The connection over which a bucket was opened. */
-export const connectionOf = (bucket: KV): NatsConnection | undefined => CONNECTIONS.get(bucket)
+export const connectionOf = (bucket: KV): NatsConnection | undefined => OPENED.get(bucket)?.connection
+
+/**
+ * The newest revision that a bucket holds of some keys, by its leader; 0: none.
+ *
+ * @param keys a key, or a wildcard of them
+ */
+export const newestRevision = async (bucket: KV, keys: string): Promise<number> =>
+  (await OPENED.get(bucket)?.newestOf(keys)) ?? 0
 
 /**
  * The client makes the consumer of a watch in the stream's storage. On disk, the broker then writes a file, and renames

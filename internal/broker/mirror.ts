@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { KV, KvWatchEntry } from '@nats-io/kv'
-import { connectionOf } from './connect.js'
+import { connectionOf, newestRevision } from './connect.js'
 import { whenOverdue } from './deadline.js'
 import { KvWatchLost, MirrorBehind } from './errors.js'
 
@@ -54,14 +54,14 @@ export async function mirrorBucket<T>(
 
 class BucketMirror<T> {
   readonly copy = new Map<string, T>()
+  /** Of the copy's keys. */
+  private readonly revisionOf = new Map<string, number>()
   readonly revisions = new RevisionWaits()
   private readonly bucket: KV
   private readonly onLost: (cause: unknown) => void
   private readonly onChange: (key: string, value: T | undefined) => void
   private readonly keys: string
   private watch: Watch | undefined
-  /** The bucket's keys, as far as the current watch has reported them. */
-  private seen = new Set<string>()
   private renewedAt = Number.NEGATIVE_INFINITY
   private isStopped = false
 
@@ -87,17 +87,20 @@ class BucketMirror<T> {
     const previous = this.watch
     if (this.isStopped) return next.stop()
     this.watch = next
-    const seen = new Set<string>()
-    this.seen = seen
-    const isComplete = new Promise<void>((resolve) => {
-      void this.follow(next, resolve).catch((cause: unknown) => this.onLost(new KvWatchLost(name, cause)))
-    })
+    const reported = new Reported()
+    void this.follow(next, reported).catch((cause: unknown) => this.onLost(new KvWatchLost(name, cause)))
     previous?.stop()
-    // A watch of an empty bucket sends nothing at all.
-    if ((await this.bucket.status()).values > 0) await isComplete
+    // The replica that serves the watch may lag behind the leader: then it is complete before it has the newest entry.
+    // That one may expire meanwhile.
+    while (!(await reported.hasAllUpTo(await newestRevision(this.bucket, this.keys), ASKED_AGAIN_MS))) {
+      if (this.isStopped || this.watch !== next) return
+    }
     if (this.watch !== next) return
-    // Keys that disappeared between two watches and left no delete marker.
-    for (const key of [...this.copy.keys()]) if (!seen.has(key)) this.set(key, undefined)
+    const upTo = Math.max(lastSequenceBefore, reported.newest)
+    for (const key of [...this.copy.keys()]) {
+      // Keys that disappeared between two watches and left no delete marker.
+      if (!reported.keys.has(key) && (this.revisionOf.get(key) ?? 0) <= upTo) this.set(key, undefined, 0)
+    }
     this.revisions.advance(lastSequenceBefore)
   }
 
@@ -136,28 +139,67 @@ class BucketMirror<T> {
     this.watch?.stop()
   }
 
-  private async follow(watch: Watch, onComplete: () => void): Promise<void> {
+  private async follow(watch: Watch, reported: Reported): Promise<void> {
     for await (const entry of watch) {
       this.apply(entry)
-      if (entry.delta === 0) onComplete()
+      reported.note(entry)
     }
     if (!this.isStopped && watch === this.watch) throw new Error('the watch ended')
   }
 
   private apply(entry: KvWatchEntry): void {
-    const exists = entry.operation === 'PUT'
-    if (exists) this.seen.add(entry.key)
-    else this.seen.delete(entry.key)
     // Two watches overlap while one replaces the other.
     if (entry.revision <= this.revisions.newest) return
-    this.set(entry.key, exists ? entry.json<T>() : undefined)
+    this.set(entry.key, entry.operation === 'PUT' ? entry.json<T>() : undefined, entry.revision)
     this.revisions.advance(entry.revision)
   }
 
-  private set(key: string, value: T | undefined): void {
-    if (value === undefined) this.copy.delete(key)
-    else this.copy.set(key, value)
+  private set(key: string, value: T | undefined, revision: number): void {
+    if (value === undefined) {
+      this.copy.delete(key)
+      this.revisionOf.delete(key)
+    } else {
+      this.copy.set(key, value)
+      this.revisionOf.set(key, revision)
+    }
     this.onChange(key, value)
+  }
+}
+
+/** Before the newest entry is asked for again, which a new watch has not reported yet. */
+const ASKED_AGAIN_MS = 1_000
+
+/** What a watch has reported, which begins with the newest entry of each key, in the order of their revisions. */
+class Reported {
+  /** Keys that exist. */
+  readonly keys = new Set<string>()
+  newest = 0
+  private isBegun = false
+  private check: () => void = () => undefined
+
+  note({ key, operation, revision, delta }: KvWatchEntry): void {
+    if (operation === 'PUT') this.keys.add(key)
+    else this.keys.delete(key)
+    this.newest = Math.max(this.newest, revision)
+    // What was written while the first ones were on their way replaced some of them.
+    if (delta === 0) this.isBegun = true
+    this.check()
+  }
+
+  /** Whether it has reported all keys as of a revision; waits up to `ms`. */
+  hasAllUpTo(revision: number, ms: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const settle = (isSo: boolean): void => {
+        clearTimeout(timer)
+        this.check = () => undefined
+        resolve(isSo)
+      }
+      const timer = whenOverdue(ms, () => settle(false))
+      this.check = () => {
+        if (revision === 0 || (this.isBegun && this.newest >= revision)) settle(true)
+      }
+      this.check()
+    })
   }
 }
 

@@ -275,7 +275,11 @@ export class SimulatedBroker {
       status: () => [],
       isClosed: () => true,
     }
-    return openedOver(connection as unknown as NatsConnection, bucket as unknown as KV)
+    return openedOver(connection as unknown as NatsConnection, bucket as unknown as KV, (keys) =>
+      this.ask(host, () =>
+        Math.max(0, ...[...this.entries.values()].filter(({ key }) => matches(keys, key)).map((one) => one.revision)),
+      ),
+    )
   }
 
   /** A message to the broker, which takes no notice of who has died since. */

@@ -1,6 +1,9 @@
+import { EventEmitter, on } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { KV } from '@nats-io/kv'
+import type { NatsConnection } from '@nats-io/transport-node'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Broker } from '../../../internal/broker/connect.js'
+import { type Broker, openedOver } from '../../../internal/broker/connect.js'
 import { isBrokerUnavailable } from '../../../internal/broker/errors.js'
 import { type Mirror, mirrorBucket } from '../../../internal/broker/mirror.js'
 import {
@@ -132,6 +135,78 @@ test('a mirror has what was written since the broker was killed and started agai
   expect(await Promise.race([next, sleep(15_000)])).toBe(2)
   expect(mirror.get('price')).toBe(2)
 }, 40_000)
+
+interface ToldEntry {
+  readonly key: string
+  readonly revision: number
+  readonly value?: number
+  readonly delta?: number
+}
+
+/** A bucket whose leader says what it holds, and whose watches report what a test tells them, in order. */
+function toldBucket(leader: { readonly newest: number; readonly lastSequence: number }) {
+  const watches: EventEmitter[] = []
+  const connection = { status: () => [], isClosed: () => true } as unknown as NatsConnection
+  const bucket = {
+    status: async () => ({ bucket: 'told', streamInfo: { state: { last_seq: leader.lastSequence } } }),
+    async watch() {
+      const reports = new EventEmitter()
+      watches.push(reports)
+      const entries = on(reports, 'entry', { close: ['end'] })
+      return Object.assign(
+        (async function* () {
+          for await (const [entry] of entries) yield entry
+        })(),
+        { stop: () => reports.emit('end') },
+      )
+    },
+  }
+  const tell = (watch: number, { key, revision, value, delta = 0 }: ToldEntry): void => {
+    const operation = value === undefined ? 'DEL' : 'PUT'
+    watches[watch]?.emit('entry', { key, revision, operation, delta, json: () => value })
+  }
+  return { watches, tell, bucket: openedOver(connection, bucket as unknown as KV, async () => leader.newest) }
+}
+
+test('a copy from a replica that lags behind the leader is complete once it has the newest entry', async () => {
+  const { bucket, watches, tell } = toldBucket({ newest: 11, lastSequence: 12 })
+  const opening = mirrorBucket<number>(bucket, onLost)
+  await expect.poll(() => watches.length).toBe(1)
+
+  tell(0, { key: 'one', revision: 3, value: 3 })
+  expect(await Promise.race([opening, sleep(200, 'incomplete')])).toBe('incomplete')
+  tell(0, { key: 'one', revision: 11, value: 11 })
+  const mirror = await opening
+  mirrors.push(mirror)
+
+  expect([mirror.revision(), ...mirror.entries()]).toEqual([12, ['one', 11]])
+})
+
+test('a later watch from a replica that lags removes no key that it does not know yet', async () => {
+  const leader = { newest: 7, lastSequence: 7 }
+  const { bucket, watches, tell } = toldBucket(leader)
+  const removed: string[] = []
+  const opening = mirrorBucket<number>(bucket, onLost, (key, value) => {
+    if (value === undefined) removed.push(key)
+  })
+  await expect.poll(() => watches.length).toBe(1)
+  tell(0, { key: 'gone', revision: 2, value: 2, delta: 2 })
+  tell(0, { key: 'kept', revision: 5, value: 5, delta: 1 })
+  tell(0, { key: 'new', revision: 7, value: 7 })
+  const mirror = await opening
+  mirrors.push(mirror)
+
+  // The leader has changed: the new one has not heard of the last entry either.
+  Object.assign(leader, { newest: 5, lastSequence: 5 })
+  const waiting = mirror.reached(9)
+  await expect.poll(() => watches.length, { timeout: 3_000 }).toBe(2)
+  tell(1, { key: 'kept', revision: 5, value: 5 })
+  await expect.poll(() => removed).toEqual(['gone'])
+  tell(1, { key: 'new', revision: 9, value: 9 })
+  await waiting
+
+  expect([removed, Object.fromEntries(mirror.entries())]).toEqual([['gone'], { kept: 5, new: 9 }])
+})
 
 test('a watch of a bucket leaves no file of its own', async () => {
   const bucket = await buckets.open(POOLS)
