@@ -37,6 +37,9 @@ import { CLOSED_MAX, MergeCapacity, sameCallFinder } from './sightings/seen-twic
 import { LanePace, laneStage, untilWorkedOff } from './stages/lane.js'
 import { ValueLimit, valueWarning } from './tags/value-limit.js'
 
+/** The events of other tenants wait for a batch of the lane. */
+const LANE_BATCH_BYTES_MAX = 1024 * 1024
+
 export interface AttributorDeps
   extends Omit<StagesDeps, 'logId' | 'logDeps' | 'watermark'>,
     GroupPublisher,
@@ -72,7 +75,7 @@ export async function openAttributor(
   const batches = batchesAtOnce(deps.partitions)
   const batchBytesMax = Math.min(BATCH_BYTES_MAX, batchBytesWithin(deps.invocationsBytesMax, batches))
   if (deps.stages.includes('a')) {
-    const pace = new LanePace()
+    const pace = new LanePace((tenantId) => opened.facts.mappingOf(tenantId).isCostly)
     const lane = laneStage({
       partitions: deps.partitions,
       untilWorkedOff: async () =>
@@ -81,9 +84,8 @@ export async function openAttributor(
     const actor = partitionActor(lane, 0, actorDeps)
     logs.run({
       ...actor,
-      get batchBytesMax() {
-        return Math.min(pace.batchBytesMax, batchBytesMax)
-      },
+      cut: (messages) => pace.cut(messages),
+      batchBytesMax: Math.min(LANE_BATCH_BYTES_MAX, batchBytesMax),
       bytesMax,
       keepMs: REPLAY_WINDOW_MS,
     })

@@ -3,27 +3,53 @@ import type { JetStreamManager } from '@nats-io/jetstream'
 import type { KV } from '@nats-io/kv'
 import { INVOCATIONS, invocationsSubject } from '../../../streams/invocations.js'
 import { readCheckpoint } from '../../broker/checkpoint.js'
+import type { LogEntry } from '../../broker/log.js'
 import { partitionOf } from '../../ids/event-partition.js'
+import { identifyEntries } from '../../invocations/invocation-group.js'
 import type { Checkpoint } from '../actor/checkpoint.js'
 import { HAND_ON, type Stage } from '../actor/stage.js'
 
-/** The most that goes on at once. */
-const BYTES_MAX = 1024 * 1024
-const BYTES_MIN = 64 * 1024
-/** For how long the events of other tenants may wait while stage A decides on a batch of the lane. */
+/** Of events whose rules may cost much, what goes on at once. */
+const COSTLY_BYTES_MIN = 16 * 1024
+const COSTLY_BYTES_MAX = 128 * 1024
+/** For how long the events of other tenants may wait while stage A decides on them. */
 const DECIDED_MS_MAX = 200
 
 /**
- * How much of the lane goes on at once: as much as stage A has lately decided on in a moment. Its effects and its
- * pauses, which a small batch has too, do not count: else the lane would hardly move where they take longest.
+ * How much of the lane goes on at once: of events whose rules may cost much, as many as stage A has lately decided on
+ * in a moment; of others, a batch. Inserts and pauses of stage A do not count, which the smallest batch has too: else
+ * the lane would hardly move where they take longest.
  */
 export class LanePace {
-  batchBytesMax = BYTES_MIN
+  private readonly isCostly: (tenantId: string) => boolean
+  private costlyBytesMax = COSTLY_BYTES_MIN
+  /** Of the batch that was cut last, and of the one before it. */
+  private cutBytes = 0
+  private passedBytes = 0
 
-  /** @param decidedMs how long stage A took to decide on what went on before */
+  constructor(isCostly: (tenantId: string) => boolean) {
+    this.isCostly = isCostly
+  }
+
+  /** How many of the next messages of the lane go on together. */
+  cut(messages: readonly Pick<LogEntry, 'data'>[]): number {
+    this.cutBytes = 0
+    for (const [i, { data }] of messages.entries()) {
+      if (!identifyEntries(data).some(({ tenantId }) => this.isCostly(tenantId))) continue
+      if (this.cutBytes > 0 && this.cutBytes + data.length > this.costlyBytesMax) return i
+      this.cutBytes += data.length
+    }
+    return messages.length
+  }
+
+  /** @param decidedMs how long stage A took to decide on what went on before the batch that was cut last */
   note(decidedMs: number): void {
-    const next = decidedMs > DECIDED_MS_MAX ? this.batchBytesMax / 2 : this.batchBytesMax * 2
-    this.batchBytesMax = Math.min(Math.max(next, BYTES_MIN), BYTES_MAX)
+    if (this.passedBytes > 0) {
+      const fitting = (this.passedBytes * DECIDED_MS_MAX) / Math.max(1, decidedMs)
+      const next = Math.min(fitting, 2 * this.costlyBytesMax, COSTLY_BYTES_MAX)
+      this.costlyBytesMax = Math.max(next, COSTLY_BYTES_MIN)
+    }
+    this.passedBytes = this.cutBytes
   }
 }
 

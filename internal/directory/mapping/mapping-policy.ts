@@ -4,7 +4,15 @@ import { foldedTags, foldKey } from '../../records/dimensions.js'
 import { comparableName } from '../../text/comparable-name.js'
 import { Globs } from '../../text/globs.js'
 import { type IdentityEntry, namesOfIdentity } from '../directory.js'
-import { endMs, type Match, type RuleVersion, type StoredRule, startMs, type TestedField } from './mapping-rule.js'
+import {
+  endMs,
+  haveCostlyGlobs,
+  type Match,
+  type RuleVersion,
+  type StoredRule,
+  startMs,
+  type TestedField,
+} from './mapping-rule.js'
 import { CALLERS } from './vouched-fields.js'
 
 /** What of a call rules test. */
@@ -25,6 +33,8 @@ export interface MappingPolicy {
    * @param identity the directory's, of the call's: rules test all of its names, since records keep the hash of one
    */
   find(call: TestedCall, identity?: IdentityEntry): Mapped | undefined
+  /** Whether the rules may cost a call more than the rest of its attribution. */
+  readonly isCostly: boolean
 }
 
 /** A version, while it holds and no newer one of its rule does. */
@@ -49,9 +59,11 @@ interface Value {
 
 /** Pure. The order in which rules are tried is the same in every process. */
 export function mappingPolicy(rules: Iterable<StoredRule>): MappingPolicy {
+  const all = [...rules]
   const probes = new Probes()
-  const tried = [...rules].flatMap((rule) => triedOf(rule, probes)).sort(inOrder)
+  const tried = all.flatMap((rule) => triedOf(rule, probes)).sort(inOrder)
   return {
+    isCostly: haveCostlyGlobs(all),
     find(call, identity) {
       if (tried.length === 0) return undefined
       const valuesOf = probes.valuesIn(call, identity)
@@ -68,7 +80,7 @@ const isMet = ({ probe, isMetBy }: Test, valuesOf: (probe: number) => readonly V
   return false
 }
 
-export const NO_RULES: MappingPolicy = { find: () => undefined }
+export const NO_RULES: MappingPolicy = { find: () => undefined, isCostly: false }
 
 const triedOf = (rule: StoredRule, probes: Probes): Tried[] =>
   rule.versions.map((version, i) => ({

@@ -18,7 +18,7 @@ const TAGS_MAX = 8
  */
 export const GLOB_PLACES_MAX = 32_768
 /** Above it, globs may cost a call more than the rest of its attribution. 500 rules of the usual kind are below it. */
-export const COSTLY_GLOB_PLACES = 8_192
+const COSTLY_GLOB_PLACES = 8_192
 /** Versions of a rule that still hold for some time; those that newer ones replace for all times are not kept. */
 export const VERSIONS_MAX = 64
 const PRIORITY_MAX = 10_000
@@ -207,6 +207,13 @@ export const globPlaces = ({ versions }: Pick<StoredRule, 'versions'>): number =
       when.reduce((sum, { match, value }) => sum + (match === 'glob' ? placesOf(value) : 0), 0),
     ),
   )
+
+/** Whether rules may cost a call more than the rest of its attribution. */
+export function haveCostlyGlobs(rules: Iterable<Pick<StoredRule, 'versions'>>): boolean {
+  let places = 0
+  for (const rule of rules) places += globPlaces(rule)
+  return places > COSTLY_GLOB_PLACES
+}
 
 const conditionsOf = (stated: RuleFields['when']): Condition[] =>
   stated.map((each) => ({

@@ -2,7 +2,7 @@ import type { KV } from '@nats-io/kv'
 import { type WatchedRecords, watchRecords } from '../../broker/watched-records.js'
 import type { Dimension } from '../../records/dimensions.js'
 import { declaredKeys } from './declared-tags.js'
-import { COSTLY_GLOB_PLACES, globPlaces, type StoredRule } from './mapping-rule.js'
+import { haveCostlyGlobs, type StoredRule } from './mapping-rule.js'
 
 type DimensionsOf = (tenantId: string) => readonly Pick<Dimension, 'key'>[]
 
@@ -44,10 +44,9 @@ export async function openRules(
     haveCostlyGlobs(tenantId) {
       const known = areCostly.get(tenantId)
       if (known !== undefined) return known
-      let places = 0
-      for (const rule of rules.of(tenantId)) places += globPlaces(rule)
-      areCostly.set(tenantId, places > COSTLY_GLOB_PLACES)
-      return places > COSTLY_GLOB_PLACES
+      const areSo = haveCostlyGlobs(rules.of(tenantId))
+      areCostly.set(tenantId, areSo)
+      return areSo
     },
   }
 }

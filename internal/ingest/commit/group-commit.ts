@@ -9,7 +9,7 @@ import type { Commit, LogWriter } from './log-writer.js'
 import { SharedKeys } from './shared-keys.js'
 
 /** The lane hands on whole messages, and the events of other tenants wait for what it hands on. */
-const LANE_GROUP_BYTES_MAX = 64 * 1024
+const LANE_GROUP_BYTES_MAX = 16 * 1024
 
 /** Limits on the events waiting for the log; beyond them the caller is refused at once. */
 const WAITING_EVENTS_MAX = 50_000

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type ActorDeps, partitionActor } from '../../../../internal/attribution/actor/partition-actor.js'
 import { DROP, type Stage } from '../../../../internal/attribution/actor/stage.js'
 import { LanePace, laneStage, untilWorkedOff } from '../../../../internal/attribution/stages/lane.js'
@@ -175,15 +175,39 @@ test('the lane hands everything on: it decides on nothing', async () => {
   ).toMatchObject([{ kind: 'hand_on' }, { kind: 'hand_on' }])
 })
 
-test('more goes on at once while stage A decides on it in a moment, less while it does not', () => {
-  const pace = new LanePace()
+describe('how much goes on at once', () => {
+  const messageOf = (tenantId: string, kib: number) => {
+    const entry = encodeEntry(
+      { tenantId, principal: 'key_one', id: idOf(1), receivedAtMs: NOW_MS, key: undefined },
+      validEvent(),
+    )
+    return { data: encodeGroup(Array.from({ length: Math.floor((kib * 1024) / entry.length) }, () => entry)) }
+  }
+  const many = (tenantId: string, count: number) => Array.from({ length: count }, () => messageOf(tenantId, 15))
+  const paceOf = () => new LanePace((tenantId) => tenantId === 'tnt_costly')
 
-  expect(pace.batchBytesMax / 1024).toBe(64)
-  const sizes = [50, 50, 100, 150, 50, 900, 900, 150, 3_000, 3_000, 3_000, 3_000].map((decidedMs) => {
-    pace.note(decidedMs)
-    return pace.batchBytesMax / 1024
+  test('all that was read, of events whose rules cost little', () => {
+    const pace = paceOf()
+    for (let batch = 0; batch < 3; batch++) {
+      expect(pace.cut(many('tnt_one', 60))).toBe(60)
+      pace.note(5_000)
+    }
   })
-  expect(sizes).toEqual([128, 256, 512, 1024, 1024, 512, 256, 512, 256, 128, 64, 64])
+
+  test('one message of events whose rules may cost much, and more while stage A decides on it in a moment', () => {
+    const pace = paceOf()
+    const taken = [10, 10, 10, 10, 10, 10, 1_600, 1_600, 100, 100, 6_000, 6_000].map((decidedMs) => {
+      const count = pace.cut(many('tnt_costly', 60))
+      pace.note(decidedMs)
+      return count
+    })
+
+    expect(taken).toEqual([1, 1, 2, 4, 8, 8, 8, 1, 1, 2, 2, 1])
+  })
+
+  test('events whose rules cost little go on beside the costly ones', () => {
+    expect(paceOf().cut([...many('tnt_one', 20), ...many('tnt_costly', 2), ...many('tnt_one', 5)])).toBe(21)
+  })
 })
 
 test('what stage A does behind its decisions slows the lane down for no longer than it takes', async () => {

@@ -155,8 +155,8 @@ test('messages of the lane are small, so that others wait for little of it', asy
 
   expect(await sizesOf(0)).toHaveLength(1)
   const ofLane = await sizesOf(1)
-  expect(Math.max(...ofLane)).toBeLessThanOrEqual(64 * 1024)
-  expect(ofLane.length).toBeLessThan(8)
+  expect(Math.max(...ofLane)).toBeLessThanOrEqual(16 * 1024)
+  expect(ofLane.length).toBeLessThan(20)
 })
 
 test('while a message is in flight the next group fills, and is sent after the acknowledgement', async () => {
