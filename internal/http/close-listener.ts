@@ -1,3 +1,4 @@
+import { Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** A turn of the event loop without work takes less; one that accepts a connection, more. */
@@ -20,4 +21,13 @@ export async function closeListener(close: () => void): Promise<void> {
   }
   close()
   await sleep(LAST_REQUESTS_MS)
+}
+
+/**
+ * Closes a server's socket, then its idle connections. Node's HTTP server does the latter first, which takes
+ * milliseconds, and resets those who connect meanwhile.
+ */
+export function closeSocket(server: Server): void {
+  Server.prototype.close.call(server)
+  server.close()
 }

@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
+import { closeSocket } from './close-listener.js'
 import { refuseUnreadable, SILENT_MS_MAX, TIMEOUTS } from './node-settings.js'
 import { PathTable } from './path-table.js'
 import type { TlsFiles } from './tls.js'
@@ -72,7 +73,7 @@ export const nodeHttp = {
   App: () => new NodeApp(),
   SSLApp: ({ cert_file_name: certFile, key_file_name: keyFile }: { cert_file_name: string; key_file_name: string }) =>
     new NodeApp({ certFile, keyFile }),
-  us_listen_socket_close: (server: Server): void => void server.close(),
+  us_listen_socket_close: closeSocket,
   us_socket_local_port: (server: Server): number => (server.address() as AddressInfo).port,
 }
 

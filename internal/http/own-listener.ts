@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Server as TlsServer } from 'node:tls'
 import type { Config } from '../config/settings.js'
 import type { Logger } from '../telemetry/log.js'
-import { closeListener } from './close-listener.js'
+import { closeListener, closeSocket } from './close-listener.js'
 import { ConnectionShares } from './connection-shares.js'
 import { answerHealth, type ListenerHealth } from './listener-health.js'
 import { refuseUnreadable, SILENT_MS_MAX, TIMEOUTS } from './node-settings.js'
@@ -97,7 +97,7 @@ export async function listenWith(
   return {
     async drain(isReplaced = false) {
       const closed = once(server, 'close')
-      if (isReplaced) await closeListener(() => server.close())
+      if (isReplaced) await closeListener(() => closeSocket(server))
       else server.close()
       closeIdle()
       const closing = setInterval(closeIdle, DRAIN_POLL_MS)

@@ -409,8 +409,8 @@ async function listenAndFollow(
   return {
     port,
     close() {
-      stopFollowing()
       uws.us_listen_socket_close(listening.socket)
+      stopFollowing()
     },
   }
 }

@@ -1,19 +1,20 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer as createHttpServer } from 'node:http'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
-import { closeListener } from '../../../internal/http/close-listener.js'
+import { closeListener, closeSocket } from '../../../internal/http/close-listener.js'
 
 /** In a thread of their own, clients that ask on a new connection each time until they cannot connect. */
 const CLIENTS = `
 const { connect } = require('node:net')
 const { parentPort, workerData: port } = require('node:worker_threads')
 const ask = () => new Promise((resolve) => {
-  const socket = connect({ host: '127.0.0.1', port }, () => socket.write('hello'))
+  const socket = connect({ host: '127.0.0.1', port }, () => socket.write('GET / HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n'))
   let got = ''
   socket.on('data', (part) => { got += part })
   socket.on('error', ({ syscall, code }) => resolve(syscall === 'connect' ? 'not connected' : code))
-  socket.once('close', () => resolve(got))
+  socket.once('close', () => resolve(got === '' ? 'cut' : 'served'))
 })
 const outcomes = {}
 const client = async () => {
@@ -26,11 +27,14 @@ const client = async () => {
 Promise.all(Array.from({ length: 4 }, client)).then(() => parentPort.postMessage(outcomes))
 `
 
-test('of clients that connect all the time, none is cut: each is served or cannot connect', async () => {
-  const server = createServer((socket) => {
-    socket.on('error', () => undefined)
-    socket.once('data', () => socket.end('served'))
-  }).listen(0, '127.0.0.1')
+const spin = (ms: number): void => {
+  const until = performance.now() + ms
+  while (performance.now() < until);
+}
+
+/** What becomes of clients that connect all the time until the server's listener is closed. */
+async function outcomesOf(server: Server): Promise<readonly string[]> {
+  server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const clients = new Worker(CLIENTS, { eval: true, workerData: (server.address() as AddressInfo).port })
   const outcomes = new Promise<Record<string, number>>((resolve) => {
@@ -39,9 +43,27 @@ test('of clients that connect all the time, none is cut: each is served or canno
   await once(clients, 'message')
 
   // Long enough for others to connect meanwhile, who wait to be accepted.
-  const until = performance.now() + 20
-  while (performance.now() < until);
-  await closeListener(() => server.close())
+  spin(20)
+  await closeListener(() => closeSocket(server))
+  return Object.keys(await outcomes).sort()
+}
 
-  expect(Object.keys(await outcomes).sort()).toEqual(['not connected', 'served'])
+test('of clients that connect all the time, none is cut: each is served or cannot connect', async () => {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', () => socket.end('served'))
+  })
+
+  expect(await outcomesOf(server)).toEqual(['not connected', 'served'])
+})
+
+test('nor while an HTTP server looks for idle connections, however many it has', async () => {
+  const server = createHttpServer((_, response) => response.end())
+  const closeIdle = server.closeIdleConnections.bind(server)
+  server.closeIdleConnections = () => {
+    spin(100)
+    closeIdle()
+  }
+
+  expect(await outcomesOf(server)).toEqual(['not connected', 'served'])
 })
