@@ -76,7 +76,11 @@ export function envoyCall(line: EnvoyLine, caller: Omit<IntakeRequest['caller'],
   const facts = [startMs, duration, model, served, stated.input, stated.output, code, identity, service]
   const connection = CONNECTION_FACTS.flatMap((fact) => aboutConnection(fact, line[fact]))
   return mappedEvent({
-    event_id: eventIdOf(caller.tenantId, 'envoy', callKey(line['x-request-id'], [...facts, ...connection], true)),
+    event_id: eventIdOf(
+      caller.tenantId,
+      'envoy',
+      callKey(line['x-request-id'], [...facts, ...connection, ...belowMs(line.start_time)], true),
+    ),
     ingestion_layer: 'gateway',
     ingestion_timestamp: time,
     provider,
@@ -103,6 +107,13 @@ const aboutConnection = (fact: string, value: unknown): readonly string[] => {
   const id = typeof value === 'number' ? String(value) : idOf(value)
   return id === undefined ? [] : [`${fact}=${id}`]
 }
+
+/**
+ * Streams of one connection may begin within a millisecond: finer digits tell them apart. Lines without any keep the ids
+ * that they had.
+ */
+const belowMs = (startTime: unknown): readonly string[] =>
+  /\.\d{3}(?!0*\D)(\d+)/.exec(String(startTime))?.slice(1) ?? []
 
 /** Whom Envoy's operator names; only where that is nobody, what headers of the caller claim. */
 function whoCalled(line: EnvoyLine, caller: Believed) {

@@ -121,6 +121,16 @@ describe('Envoy', () => {
     }
   })
 
+  test('calls of one id that begin within a millisecond on one connection are told apart by finer times', () => {
+    const idAt = (start_time: string) =>
+      eventOf(envoy, envoyPayload({ 'x-request-id': 'chosen', connection_id: 7, start_time }))['event_id']
+    const times = ['271', '271004', '271004517', '271004518'].map((digits) => `2026-11-21T09:30:00.${digits}Z`)
+
+    expect(new Set(times.map(idAt)).size).toBe(times.length)
+    expect(times.map(idAt)).toEqual(times.map(idAt))
+    expect(idAt('2026-11-21T09:30:00.271000000Z')).toBe(idAt('2026-11-21T09:30:00.271Z'))
+  })
+
   test('a client that went away before the answer may be charged for', () => {
     const gone = envoyPayload({
       response_code: '0',
