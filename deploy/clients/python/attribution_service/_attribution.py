@@ -238,7 +238,9 @@ def _watch_sigterm() -> None:
     A worker that waits for a lock of its pool may run no handler any more, while `Pool.terminate` waits for its end: a
     thread then does what the handler would have done.
     """
-    if signal.getsignal(signal.SIGTERM) is not _on_sigterm:
+    monkey = sys.modules.get("gevent.monkey")
+    if signal.getsignal(signal.SIGTERM) is not _on_sigterm or (monkey and monkey.is_module_patched("threading")):
+        # A thread that is a greenlet would wait for the pipe in place of all others.
         return
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
@@ -259,6 +261,15 @@ def _end_by_signal(reader: int) -> None:
 
 
 def _on_sigterm(number: int, _frame: Any) -> None:
+    gevent = sys.modules.get("gevent")
+    if gevent is not None and gevent.getcurrent() is gevent.get_hub():
+        # All greenlets wait, and their loop runs the handler: it must not wait itself.
+        gevent.spawn(_end, number)
+    else:
+        _end(number)
+
+
+def _end(number: int) -> None:
     if os.getpid() == 1:
         # The first process of a container goes on, as without a handler, until it is killed.
         for each in list(_open):
