@@ -116,7 +116,8 @@ export class Attribution {
     return ({ method, url, headers, signal }, { model, isCall }) => {
       if (isObserved()) return undefined
       const running = currentScope()
-      const { provider, waitUntil, ...scope }: WrapOptions = running === undefined ? stated : withScope(stated, running)
+      const scope: WrapOptions = running === undefined ? stated : withScope(stated, running)
+      const { provider, waitUntil } = scope
       const trace = currentTrace(headers.get('traceparent') ?? undefined)
       const context = { ...trace, ...(running === undefined ? fields : fieldsOf(scope)) }
       const onEnd = waitUntil === undefined ? undefined : this.sentInTime(waitUntil)

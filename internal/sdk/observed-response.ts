@@ -79,10 +79,13 @@ const observeInherited = inheriting<Response, Observed>((original, observedIn) =
     members[name] = method(async function (this: Response) {
       const { call, form } = observedIn(this)
       if (form.isAsked) return (new Response(bodyOf(this))[name as 'json'] as () => Promise<unknown>)()
-      const value = await read.call(this).catch((cause: unknown) => {
+      let value: unknown
+      try {
+        value = await read.call(this)
+      } catch (cause) {
         call.fail(cause)
         throw cause
-      })
+      }
       // Whatever an answer holds, its caller gets it.
       if (name === 'json') quietly(() => call.seeParsed(statedIn(value)))
       else await seeRead(value, call, form).catch(() => undefined)

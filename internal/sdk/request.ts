@@ -43,14 +43,16 @@ export function factsOfRequest({ method, url, headers, body }: SentRequest): Req
   const model =
     nameOf(quietly(() => JSON.parse(members.get('model')?.text ?? '') as unknown)) ?? modelElsewhere(url, body)
   const isStreamedChat = members.get('stream')?.text.trim() === 'true' && /\/completions$/.test(url.pathname)
-  // A signature or a length belongs to the body as it is.
-  const isFixed = headers.has('content-length') || headers.get('authorization')?.startsWith('AWS4-') === true
   // OpenRouter has a question of its own, whose answer its caller expects.
-  const mayAsk = isStreamedChat && !isFixed && !members.has('usage')
+  const mayAsk = isStreamedChat && !members.has('usage') && !isFixed(headers)
   const asking = mayAsk ? askingBody(text, members.get('stream_options')) : undefined
   const isCall = model !== undefined || text === '' || topMembers(text, INPUTS).size > 0
   return { model, isCall, asking }
 }
+
+/** A signature or a length belongs to the body as it is. */
+const isFixed = (headers: Headers): boolean =>
+  headers.has('content-length') || headers.get('authorization')?.startsWith('AWS4-') === true
 
 const NAMES: ReadonlySet<string> = new Set(['model', 'stream', 'stream_options', 'usage'])
 /** Members of the body of whatever lets a model answer. */
