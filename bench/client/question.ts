@@ -13,8 +13,10 @@ import { table } from '../table.js'
  *
  * The same calls are made with a `fetch` that answers at once and with the same one wrapped, in turns: a chat with 4 KB
  * of prompt and 2 KB of answer, and one streamed in a hundred parts, which state a null usage or do not. The caller's
- * time ends when it has its answer; what the client does in the turn of the event loop behind it is shown apart. Then a
- * million calls are recorded at a service that refuses every connection.
+ * time ends when it has its answer; what the client does in the turn of the event loop behind it is shown apart. No
+ * collection falls into a call, and the slowest hundredth is as many times slower than the median with the client as
+ * without it: other load on the machine shows in the p99 several times over. Then a million calls are recorded at a
+ * service that refuses every connection.
  */
 export interface ClientOptions {
   readonly checkout: string
