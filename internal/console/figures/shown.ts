@@ -7,10 +7,8 @@ import { parseSum } from '../../units/quantity.js'
 
 type DecimalText = Intl.StringNumericLiteral
 
-/** A decimal as the API writes it, for a format. */
-const exact = (text: string): DecimalText => text as DecimalText
-/** The same, times a power of ten. */
-const scaled = (text: string, tens: number): DecimalText => `${text}E${tens}` as DecimalText
+/** A decimal as the API writes it, times a power of ten, for a format. */
+const scaled = (text: string, tens = 0): DecimalText => `${text}E${tens}` as DecimalText
 
 const formats = new Map<string, Intl.NumberFormat>()
 function formatOf(options: Intl.NumberFormatOptions): Intl.NumberFormat {
@@ -29,12 +27,14 @@ const fixed = (decimals: number): Intl.NumberFormat =>
 const signed = (text: string): string => text.replace('-', '−')
 
 /**
- * What is more than nothing is never shown as 0: it is less than the last digit.
+ * What is more than nothing is never shown as 0: it is less than the last digit. All that is shown with a fixed number
+ * of decimals is shown here.
  *
  * @param decimals the same for all figures of a column, so that they align
+ * @param tens powers of ten by which it is multiplied
  */
-export function decimalShown(text: string, decimals: number): string {
-  const shown = fixed(decimals).format(exact(text))
+export function decimalShown(text: string, decimals: number, tens = 0): string {
+  const shown = fixed(decimals).format(scaled(text, tens))
   if (/[1-9]/.test(shown) || !/[1-9]/.test(text)) return signed(shown)
   return `${text.startsWith('-') ? '> −' : '< '}${leastOf(decimals)}`
 }
@@ -76,23 +76,20 @@ export const plainShown = (text: string): string => decimalShown(text, text.spli
 
 /** A unit price, or the amount of one call: up to four significant digits. */
 export const priceShown = (text: string): string =>
-  signed(formatOf({ maximumSignificantDigits: 4 }).format(exact(text)))
+  signed(formatOf({ maximumSignificantDigits: 4 }).format(scaled(text)))
 
 /** Of a fraction, 0.309 as 30.9 %. */
-export function shareShown(fraction: string, decimals = 1): string {
-  const shown = fixed(decimals).format(scaled(fraction, 2))
-  const isLess = !/[1-9]/.test(shown) && /[1-9]/.test(fraction) && !fraction.startsWith('-')
-  return `${isLess ? `< ${leastOf(decimals)}` : signed(shown)} %`
-}
+export const shareShown = (fraction: string, decimals = 1): string => `${decimalShown(fraction, decimals, 2)} %`
 
 /** Of a fraction that is a number, as shares of models are: no money. */
 export const shareOf = (fraction: number, decimals = 1): string => shareShown(fraction.toFixed(6), decimals)
 
-/** Of a percentage as the API gives changes: "+12.4 %". */
-export const changeShown = (percent: string): string => {
-  const format = formatOf({ maximumFractionDigits: 1, minimumFractionDigits: 1, signDisplay: 'exceptZero' })
-  return `${signed(format.format(exact(percent)))} %`
-}
+/** Of a percentage, "+12.4 %". */
+export const changeShown = (percent: string): string => `${signedShown(percent, 1)} %`
+
+/** Of a percentage of an amount, which the API has cut to two decimals: 0.00 may be more than nothing. */
+export const percentShown = (percent: string, amount: string): string =>
+  `${decimalShown(Number(percent) === 0 && /[1-9]/.test(amount) ? '0.001' : percent, 2)} %`
 
 export const countShown = (count: number): string => formatOf({}).format(count)
 

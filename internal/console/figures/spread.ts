@@ -1,4 +1,5 @@
 import { formatDifference, formatQuantity, parseSum, type Quantity, sum } from '../../units/quantity.js'
+import { fractionOf } from './trust.js'
 import type { UsageRow } from './usage.js'
 
 /** How the cost of pools is spread over services: what an allocated report has more than the plain one. */
@@ -31,24 +32,19 @@ export function spreadOf(inPools: string, notSpread: string, plain: readonly Row
     const gain = was === undefined ? 0n : usd(row.cost_usd) - was
     return gain > 0n && isNamed(row) ? [{ service: row.service, gain: gain as Usd }] : []
   })
-  const spread = (usd(inPools) - usd(notSpread)) as Usd
+  const spread = formatDifference(usd(inPools), usd(notSpread))
   return {
     inPools,
-    spread: formatDifference(usd(inPools), usd(notSpread)),
+    spread,
     notSpread,
     lines: gains
       .sort((one, other) => (one.gain < other.gain ? 1 : -1))
-      .map(({ service, gain }) => ({ service, usd: formatQuantity(gain), share: shareOf(gain, spread) })),
-    rest: formatDifference(spread, sum(gains.map(({ gain }) => gain))),
+      .map(({ service, gain }) => ({ service, usd: formatQuantity(gain) }))
+      .map((line) => ({ ...line, share: fractionOf(line.usd, spread) ?? '0' })),
+    rest: formatDifference(usd(spread), sum(gains.map(({ gain }) => gain))),
   }
 }
 
 const isNamed = (row: Row): row is Row & { readonly service: string } => !row.folded && typeof row.service === 'string'
 
 const usd = (text: string): Usd => parseSum<'USD'>(text)
-
-const SHARE_DIGITS = 6
-
-/** Rounded down: a fraction of 1. */
-const shareOf = (part: bigint, whole: bigint): string =>
-  whole <= 0n ? '0' : (Number((part * 10n ** BigInt(SHARE_DIGITS)) / whole) / 10 ** SHARE_DIGITS).toFixed(SHARE_DIGITS)

@@ -58,7 +58,9 @@ const pathwayCoverage = z
       .regex(/^[01]\.\d{4}$/)
       .nullable()
       .meta({
-        description: 'Share of the calls of the last 24 hours that are unattributed; null without calls.',
+        description:
+          'Share of the calls of the last 24 hours that are unattributed, rounded: 0.0000 only where none is. Null ' +
+          'without calls.',
       }),
     passed_over: z.array(passedOver).meta({
       description:

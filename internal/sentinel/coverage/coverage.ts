@@ -93,7 +93,9 @@ export function coverageOf({ seen, observed, sources, passedOver }: CoverageFact
         layersMissing: inOrder(missing),
         discoveryOnly: inOrder(discoveryOnly),
         lastEventAtMs: newestOf(present) ?? newestOf(observed.filter(({ source }) => discoveryOnly.includes(source))),
-        unattributedShare: calls === 0 ? undefined : Math.round((unattributed * 10_000) / calls),
+        // A rounded 0 would say that each call has somebody.
+        unattributedShare:
+          calls === 0 ? undefined : Math.max(unattributed > 0 ? 1 : 0, Math.round((unattributed * 10_000) / calls)),
         passedOver: passed,
       },
     ]

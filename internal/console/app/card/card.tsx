@@ -122,7 +122,7 @@ function SpokeForIt({ record: { explanation, interpretation } }: { readonly reco
             ))}
             {inference !== null &&
               inference.unknown_probability !== null &&
-              ` · a service that the model does not know ${shareShown(inference.unknown_probability)}`}
+              ` · a service that the model does not know ${chanceShown(inference.unknown_probability)}`}
           </dd>
         </>
       )}
@@ -131,7 +131,7 @@ function SpokeForIt({ record: { explanation, interpretation } }: { readonly reco
         <>
           <dt>best guess</dt>
           <dd>
-            <Name>{guess.service}</Name> {shareShown(guess.probability)}, which is not enough to name it
+            <Name>{guess.service}</Name> {chanceShown(guess.probability)}, which is not enough to name it
           </dd>
         </>
       )}
@@ -149,9 +149,9 @@ function SpokeForIt({ record: { explanation, interpretation } }: { readonly reco
   )
 }
 
-/** The API rounds to four decimals; no candidate has no chance at all. */
+/** The API cuts to four decimals; nothing has no chance at all. */
 const chanceShown = (probability: string | number): string =>
-  Number(probability) === 0 ? '< 0.1 %' : shareShown(String(probability))
+  shareShown(Number(probability) === 0 ? '0.0001' : String(probability))
 
 /** How often the model was right about calls that show as much of their caller, whose service was hidden from it. */
 function Measured({ of: { classes, precision_at_floor: precision } }: { readonly of: ComparedWith }) {

@@ -6,6 +6,7 @@ import {
   decimalShown,
   decimalsOf,
   measureShown,
+  percentShown,
   plainShown,
   priceShown,
   shareShown,
@@ -36,6 +37,14 @@ test('what is more than nothing is not shown as nothing', () => {
   expect(decimalShown('0', 2)).toBe('0.00')
   expect(shareShown('0.0004')).toBe('< 0.1 %')
   expect(shareShown('0.000000')).toBe('0.0 %')
+  expect(shareShown('0.0000000001')).toBe('< 0.1 %')
+  expect(shareShown('-0.0001')).toBe('> −0.1 %')
+  expect(changeShown('0.04')).toBe('< 0.1 %')
+  expect(changeShown('-0.0001')).toBe('> −0.1 %')
+  expect(changeShown('0')).toBe('0.0 %')
+  expect(percentShown('0.00', '0.02')).toBe('< 0.01 %')
+  expect(percentShown('0.00', '0')).toBe('0.00 %')
+  expect(percentShown('1234.56', '7')).toBe('1,234.56 %')
 })
 
 test('a column has two decimals, or as many as show two digits of its largest sum', () => {

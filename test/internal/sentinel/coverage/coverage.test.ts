@@ -14,6 +14,12 @@ const layer = (stated: Partial<SeenLayer>): SeenLayer => ({
 const of = (facts: Partial<CoverageFacts>) =>
   coverageOf({ seen: [], observed: [], sources: [], passedOver: [], ...facts })
 
+test('a share of unattributed calls is never rounded to none', () => {
+  const [pathway] = of({ seen: [layer({ calls: 1_000_000, unattributedCalls: 1 })] })
+
+  expect(pathway?.unattributedShare).toBe(1)
+})
+
 test('a pathway whose layers all send is covered', () => {
   expect(of({ seen: [layer({ unattributedCalls: 1 })] })).toEqual([
     {

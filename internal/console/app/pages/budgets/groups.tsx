@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { isSending, reachedOf, reachedShown } from '../../../figures/crossings.js'
-import { decimalShown, decimalsOf, usdShown } from '../../../figures/shown.js'
+import { decimalShown, decimalsOf, percentShown, usdShown } from '../../../figures/shown.js'
 import { fieldShown } from '../../../figures/words.js'
 import { useList } from '../../api/use-list.js'
 import { useNames } from '../../api/use-names.js'
@@ -63,9 +63,11 @@ export function Groups({ budget, per, onChanged }: GroupsProps) {
             {decimalShown(group.ceiling_usd, decimals)}
           </td>
           <td>
-            <Scale percent={group.percent ?? '0'} thresholds={budget.thresholds} /> {group.percent} %
+            <Scale percent={group.percent ?? '0'} spent={group.spent_usd} thresholds={budget.thresholds} />
           </td>
-          <td class="number">{group.forecast_percent === null ? '–' : `${group.forecast_percent} %`}</td>
+          <td class="number">
+            {group.forecast_percent === null ? '–' : percentShown(group.forecast_percent, group.spent_usd)}
+          </td>
           <td>{reachedShown(reachedOf(group.crossings, group.percent))}</td>
           <td>
             <button type="button" class="quiet" onClick={() => setAsked(group.value)}>

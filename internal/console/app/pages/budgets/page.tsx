@@ -2,7 +2,7 @@ import type { Webhook } from 'attribution-service/sdk/api'
 import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
 import { groupsReached, isSending, reachedOf, reachedShown } from '../../../figures/crossings.js'
-import { countShown, decimalShown, decimalsOf } from '../../../figures/shown.js'
+import { countShown, decimalShown, decimalsOf, percentShown } from '../../../figures/shown.js'
 import { heardBy, type Target, targetsOf } from '../../../figures/targets.js'
 import { useList } from '../../api/use-list.js'
 import { usePolling } from '../../api/use-polling.js'
@@ -105,9 +105,7 @@ function Row({ budget, targets, opening, decimals }: RowProps) {
       <td class="number">{decimalShown(budget.ceiling_usd, decimals)}</td>
       <td>
         {current?.percent != null && (
-          <>
-            <Scale percent={current.percent} thresholds={budget.thresholds} /> {current.percent} %
-          </>
+          <Scale percent={current.percent} spent={current.spent_usd} thresholds={budget.thresholds} />
         )}
         {current?.groups !== undefined && `of each of ${countShown(current.groups.count)}`}
       </td>
@@ -115,7 +113,7 @@ function Row({ budget, targets, opening, decimals }: RowProps) {
         {current?.forecast_percent == null ? (
           <span title="Too early in the period, or one of each group">–</span>
         ) : (
-          `${current.forecast_percent} %`
+          percentShown(current.forecast_percent, current.spent_usd)
         )}
       </td>
       <td>

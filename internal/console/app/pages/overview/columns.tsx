@@ -1,8 +1,8 @@
 import { parseSum } from '../../../../units/quantity.js'
 import { spanLabel } from '../../../figures/period.js'
-import { changeShown, countShown, decimalShown, decimalsOf, priceShown, shareShown } from '../../../figures/shown.js'
+import { changeShown, countShown, decimalShown, decimalsOf, priceShown } from '../../../figures/shown.js'
 import type { SortValue } from '../../../figures/sorting.js'
-import { fractionOf, peopleShown } from '../../../figures/trust.js'
+import { costShareShown, fractionOf, peopleShown, percentOf } from '../../../figures/trust.js'
 import { isNobodys, type UsageRow } from '../../../figures/usage.js'
 import { fieldShown } from '../../../figures/words.js'
 import type { UsageReport } from '../../api/usage.js'
@@ -92,7 +92,7 @@ export function usageColumns({ rows, scope }: UsageReport, zone: string): readon
       isUsual: true,
       sort: 'cost_share',
       sortValue: (row) => parseSum(row.cost_usd),
-      cell: (row) => (row.cost_share === null ? '–' : shareShown(row.cost_share)),
+      cell: (row) => costShareShown(row, scope),
     },
     {
       ...isShown,
@@ -154,9 +154,10 @@ function Cost({ row, decimals }: { readonly row: UsageRow; readonly decimals: nu
 const amountShown = (text: unknown, decimals: number): string =>
   typeof text === 'string' ? decimalShown(text, decimals) : '–'
 
-function changeOf({ compared, change_percent: percent }: UsageRow): string {
+/** From the amounts, as the percentage that the API gives is rounded. */
+function changeOf({ compared, change, previous }: UsageRow): string {
   if (compared === 'new') return 'new'
   if (compared === 'gone') return 'gone'
-  const cost = percent?.['cost_usd']
-  return cost === undefined || cost === null ? '–' : changeShown(cost)
+  const [by, before] = [change?.['cost_usd'], previous?.['cost_usd']]
+  return by == null || before == null || exact(before) === 0n ? '–' : changeShown(percentOf(by, before))
 }

@@ -1,7 +1,8 @@
 import { addressOf, sharedParams } from '../../../figures/address.js'
 import { type Filter, fieldNamed, filterParams, withFilters } from '../../../figures/filters.js'
 import type { Period } from '../../../figures/period.js'
-import { decimalShown, decimalsOf, shareShown } from '../../../figures/shown.js'
+import { decimalShown, decimalsOf } from '../../../figures/shown.js'
+import { costShareShown } from '../../../figures/trust.js'
 import { isNobodys, type UsageRow } from '../../../figures/usage.js'
 import { readUsage, type UsageReport } from '../../api/usage.js'
 import { useAnswer } from '../../api/use-answer.js'
@@ -92,7 +93,7 @@ function Part({ report: { rows, scope, suppressed }, part }: { readonly report: 
               )}
             </th>
             <td class="number">{decimalShown(row.cost_usd, decimals)}</td>
-            <td class="number">{row.cost_share === null ? '–' : shareShown(row.cost_share)}</td>
+            <td class="number">{costShareShown(row, scope)}</td>
           </tr>
         ))}
         <AndMore columns={3} count={rows.length - LISTED_MAX} />
