@@ -1,9 +1,41 @@
+import { linkTo } from './address.js'
+import { DEFAULT_POOL } from './usage.js'
+
 /** What the palette finds: by words of a name, and by ids. */
 
 export interface Findable {
   readonly title: string
   /** What it is, in a word or two: "page". Found by it too, after what is found by its title. */
   readonly kind: string
+}
+
+/** What the palette lists: each leads to an address, or does something. */
+export interface Entry extends Findable {
+  readonly does: string | (() => void)
+}
+
+/** A name that calls have. */
+export interface CallName extends Findable {
+  readonly dimension: string
+}
+
+export const LISTED_SERVICE = 'service in the directory'
+
+/** What has a name: a service that has calls and is in the directory is listed once, where its costs are. */
+export function namedEntries(
+  names: readonly CallName[],
+  listed: readonly Entry[],
+  params: URLSearchParams,
+): readonly Entry[] {
+  const services = new Set(names.filter(({ kind }) => kind === 'service').map(({ title }) => title.toLowerCase()))
+  return [
+    ...names.map(({ dimension, title, kind }) => ({
+      title: title === DEFAULT_POOL ? 'nobody' : title,
+      kind,
+      does: linkTo('', params, { [`filter[${dimension}][eq]`]: title }),
+    })),
+    ...listed.filter(({ kind, title }) => kind !== LISTED_SERVICE || !services.has(title.toLowerCase())),
+  ]
 }
 
 /** How well a title answers a word: the smaller the better; undefined: not at all. */

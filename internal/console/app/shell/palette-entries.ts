@@ -1,6 +1,6 @@
 import type { DirectoryService, View } from 'attribution-service/sdk/api'
 import { addressOf, linkTo } from '../../figures/address.js'
-import { type Findable, placeOfId } from '../../figures/palette.js'
+import { type CallName, type Entry, LISTED_SERVICE, placeOfId } from '../../figures/palette.js'
 import { PRESETS } from '../../figures/period.js'
 import { setParams } from '../address/address.js'
 import { ask } from '../api/ask.js'
@@ -8,11 +8,6 @@ import { readNames } from '../api/use-names.js'
 import { PAGES } from '../pages/pages.js'
 import { currentTokens, hasScope, signOut } from '../session/session.js'
 import type { OverlayProps } from './overlay-props.js'
-
-/** What the palette lists: each leads to an address, or does something. */
-export interface Entry extends Findable {
-  readonly does: string | (() => void)
-}
 
 type Here = Pick<OverlayProps, 'params' | 'onOpen'>
 
@@ -69,10 +64,6 @@ const NAMES = [
   { dimension: 'served_model', kind: 'model' },
 ] as const
 
-interface CallName extends Findable {
-  readonly dimension: string
-}
-
 /** Of whom, and when it was read: a palette that opens again soon asks for no report. */
 let kept: { readonly userId: string; readonly untilMs: number; readonly names: readonly CallName[] } | undefined
 const KEPT_MS = 5 * 60 * 1_000
@@ -89,12 +80,6 @@ export async function readCallNames(signal: AbortSignal): Promise<readonly CallN
   kept = { userId, untilMs: Date.now() + KEPT_MS, names: lists.flat() }
   return kept.names
 }
-
-export const nameEntries = (names: readonly CallName[], params: URLSearchParams): readonly Entry[] =>
-  names.map(({ dimension, ...name }) => ({
-    ...name,
-    does: linkTo('', params, { [`filter[${dimension}][eq]`]: name.title }),
-  }))
 
 interface Listed<T> {
   readonly data: readonly T[]
@@ -129,7 +114,7 @@ export async function readPeople(
       does: linkTo('access', params, { list: 'people', open: id }),
     })),
     ...identities.data.map(inDirectory('identities', 'person in the directory')),
-    ...services.data.map(inDirectory('services', 'service in the directory')),
+    ...services.data.map(inDirectory('services', LISTED_SERVICE)),
   ]
 }
 
@@ -141,10 +126,17 @@ export function textEntries(text: string, params: URLSearchParams): readonly Ent
       ? [{ title: text.trim(), kind: place.kind, does: linkTo(place.page, params, place.params) }]
       : []
   }
-  if (text.trim() === '' || !isPermitted('explorer')) return []
-  return NAMES.map(({ dimension, kind }) => ({
-    title: `Calls whose ${kind} contains ${text.trim()}`,
+  const find = text.trim()
+  if (find === '') return []
+  const ofCalls = NAMES.map(({ dimension, kind }) => ({
+    title: `Calls whose ${kind} contains ${find}`,
     kind: 'filter',
-    does: linkTo('explorer', params, { [`filter[${dimension}][contains]`]: text.trim() }),
+    does: linkTo('explorer', params, { [`filter[${dimension}][contains]`]: find }),
   }))
+  const ofDirectory = {
+    title: `Services of the directory that contain ${find}`,
+    kind: 'filter',
+    does: linkTo('directory', params, { list: 'services', find }),
+  }
+  return [...(isPermitted('explorer') ? ofCalls : []), ...(isPermitted('directory') ? [ofDirectory] : [])]
 }

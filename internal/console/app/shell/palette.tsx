@@ -1,20 +1,12 @@
 import type { View } from 'attribution-service/sdk/api'
 import { useEffect, useId, useState } from 'preact/hooks'
-import { found } from '../../figures/palette.js'
+import { type Entry, found, namedEntries } from '../../figures/palette.js'
 import { ask } from '../api/ask.js'
 import { useAnswer } from '../api/use-answer.js'
 import { Dialog } from '../parts/dialog.js'
 import { hasScope } from '../session/session.js'
 import type { OverlayProps } from './overlay-props.js'
-import {
-  type Entry,
-  nameEntries,
-  ownEntries,
-  readCallNames,
-  readPeople,
-  textEntries,
-  viewEntries,
-} from './palette-entries.js'
+import { ownEntries, readCallNames, readPeople, textEntries, viewEntries } from './palette-entries.js'
 
 const SHOWN_MAX = 40
 /** Until what is typed is searched for at the service. */
@@ -116,7 +108,7 @@ function useEntries(text: string, here: Pick<OverlayProps, 'params' | 'onOpen'>)
   const names = useAnswer(hasScope('read:reporting') ? 'names' : '', readCallNames)
   const isSearched = typed.length >= SEARCHED_FROM && hasScope('admin:config')
   const people = useAnswer(isSearched ? typed : '', (signal) => readPeople(typed, params, signal))
-  const named = [...nameEntries(names.value ?? [], params), ...(isSearched ? (people.value ?? []) : [])]
+  const named = namedEntries(names.value ?? [], isSearched ? (people.value ?? []) : [], params)
   const known = [...ownEntries(here), ...viewEntries(views.value?.data ?? []), ...(text.trim() === '' ? [] : named)]
   return {
     entries: [...found(known, text, SHOWN_MAX), ...textEntries(text, params)],

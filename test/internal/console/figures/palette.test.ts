@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Findable, found, placeOfId } from '../../../../internal/console/figures/palette.js'
+import { type Findable, found, namedEntries, placeOfId } from '../../../../internal/console/figures/palette.js'
 
 const entry = (title: string, kind = 'service'): Findable => ({ title, kind })
 const titles = (entries: readonly Findable[]) => entries.map(({ title }) => title)
@@ -39,6 +39,38 @@ test('what is found has every word of the text, and is bounded', () => {
       expect(some.every(has)).toBe(true)
     }),
   )
+})
+
+const PARAMS = new URLSearchParams('period=7d')
+const shown = (entries: readonly Findable[]) => entries.map(({ title, kind }) => [title, kind])
+const inDirectory = (title: string, kind: string) => ({ title, kind, does: '/directory' })
+
+test('a service that has calls and is in the directory is listed once, where its costs are', () => {
+  const calls = [
+    { ...entry('checkout'), dimension: 'service' },
+    { ...entry('search', 'owner'), dimension: 'owner' },
+  ]
+  const listed = [
+    inDirectory('Checkout', 'service in the directory'),
+    inDirectory('search', 'service in the directory'),
+    inDirectory('checkout', 'person in the directory'),
+  ]
+
+  const entries = namedEntries(calls, listed, PARAMS)
+
+  expect(shown(entries)).toEqual([
+    ['checkout', 'service'],
+    ['search', 'owner'],
+    ['search', 'service in the directory'],
+    ['checkout', 'person in the directory'],
+  ])
+  expect(entries[0]?.does).toBe('/console?period=7d&filter[service][eq]=checkout')
+})
+
+test('calls that no service takes are nobody’s, as on every page', () => {
+  expect(shown(namedEntries([{ ...entry('unallocated'), dimension: 'service' }], [], PARAMS))).toEqual([
+    ['nobody', 'service'],
+  ])
 })
 
 const BITS = '7v3k9q2m4x8n5c1r6t0w3y9zb0'
