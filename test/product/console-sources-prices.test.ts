@@ -117,6 +117,20 @@ describe('sources', () => {
     expect(await accessibilityFaults(page)).toEqual([])
   })
 
+  test('leads from a credential to its calls, and copies what is used elsewhere', async () => {
+    const guide = page.getByRole('button', { name: 'deploy/docs/intake/litellm.md' })
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await guide.click()
+    await expect.poll(() => guide.getAttribute('class')).toContain('copied')
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe('deploy/docs/intake/litellm.md')
+
+    await page.click('section[aria-label="What arrives"] a:text-is("LiteLLM")')
+    await page.waitForSelector('.chip:has-text("LiteLLM")')
+    expect(await page.locator('main button.opens').count()).toBe(1)
+    await page.goBack()
+    await page.waitForSelector('section[aria-label="Senders"] a:text-is("LiteLLM")')
+  })
+
   test('does not say of a key that nothing came with it while what came cannot be read', async () => {
     const senders = page.locator('section[aria-label="Senders"] tr:has-text("LiteLLM")')
     await expect.poll(() => senders.locator('td.number').textContent()).toMatch(/^[1-9]/)
@@ -317,6 +331,13 @@ test('the audit log says who changed what, by filters, and that its entries foll
   await page.waitForSelector('[data-chain=whole]')
   await page.getByLabel('Action').selectOption('user.update')
   await table.locator('tr:has-text("ada@example.com") >> nth=1').waitFor()
+  await page.getByLabel('Action').selectOption('price.delete')
+  await table.locator('tr:has-text("delete · price"):has-text("of-no-price-book")').waitFor()
+  await page.getByLabel('Action').selectOption('user.update')
+  await page.fill('input[list=actors]', service.credentials.admin_username)
+  await page.keyboard.press('Enter')
+  await expect.poll(() => new URL(page.url()).searchParams.get('actor')).toMatch(/^usr_/)
+  expect(await page.inputValue('input[list=actors]')).toBe(service.credentials.admin_username)
   await page.fill('input[list=actors]', service.credentials.tenant_id.replace('tnt_', 'key_'))
   await page.keyboard.press('Enter')
   await page.locator('text=that matches').waitFor()

@@ -1,6 +1,7 @@
 import { Fragment } from 'preact'
 import { nameDoubt } from '../../../text/misleading-name.js'
 import { DEFAULT_POOL } from '../../figures/usage.js'
+import { Copies } from './copy.js'
 
 const DOUBTS = {
   hidden_characters: 'This name has characters that nobody sees.',
@@ -67,9 +68,7 @@ export const ServiceCells = ({ service, owner }: OwnedProps) => (
 
 /** An id, shortened in the middle; a click copies it whole. */
 export const Id = ({ children: id }: { readonly children: string }) => (
-  <button type="button" class="id quiet" title={`Copy ${id}`} onClick={() => void navigator.clipboard.writeText(id)}>
-    {id.length > 16 ? `${id.slice(0, 9)}…${id.slice(-5)}` : id}
-  </button>
+  <Copies text={id}>{id.length > 16 ? `${id.slice(0, 9)}…${id.slice(-5)}` : id}</Copies>
 )
 
 /** Text that may go on in the next line after its punctuation, before it would within a word. */

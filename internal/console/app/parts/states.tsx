@@ -4,6 +4,7 @@ import { scopeShown } from '../../figures/words.js'
 import { useAddress } from '../address/address.js'
 import { type ApiProblem, isPassing } from '../api/ask.js'
 import type { Answer } from '../api/use-answer.js'
+import { Copies } from './copy.js'
 
 /** What a page says when it has no figures to show, or not all of them. */
 
@@ -37,7 +38,7 @@ export const Failed = ({
       </p>
       {problem.traceId !== undefined && (
         <p class="muted">
-          If you ask for help, quote {problem.code} <code>{problem.traceId}</code>.
+          If you ask for help, quote {problem.code} <Copies text={problem.traceId} />.
         </p>
       )}
     </section>

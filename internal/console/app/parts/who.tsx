@@ -4,13 +4,13 @@ import { currentTokens, hasScope } from '../session/session.js'
 import { clientIdOf } from '../session/tokens.js'
 import { Id, Name } from './name.js'
 
-/** Names of people, keys and clients in place of their ids. */
+/** Names of people, keys, clients and connectors in place of their ids. */
 
 interface Listed {
   readonly data: readonly { readonly id: string; readonly name?: string; readonly username?: string }[]
 }
 
-const LISTS = ['/api/v1/users', '/api/v1/clients', '/api/v1/api-keys']
+const LISTS = ['users', 'clients', 'api-keys', 'connectors']
 
 export type Actors = ReadonlyMap<string, string>
 
@@ -20,7 +20,7 @@ let known: { readonly untilMs: number; readonly actors: Promise<Actors> } | unde
 
 function readActors(): Promise<Actors> {
   if (known === undefined || Date.now() > known.untilMs) {
-    const lists = Promise.all(LISTS.map((path) => ask<Listed>(`${path}?limit=200`)))
+    const lists = Promise.all(LISTS.map((list) => ask<Listed>(`/api/v1/${list}?limit=200`)))
     const actors = lists.then(
       (all) => new Map(all.flatMap(({ data }) => data.map(({ id, name, username }) => [id, username ?? name ?? id]))),
     )

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { ask } from '../../api/ask.js'
 import { useAnswer } from '../../api/use-answer.js'
 import { change, messageOf } from '../../parts/change.js'
-import { Copy } from '../../parts/copy.js'
+import { Copies, Copy } from '../../parts/copy.js'
 import { FormDialog } from '../../parts/form-dialog.js'
 import { Name } from '../../parts/name.js'
 import { Shown } from '../../parts/states.js'
@@ -121,7 +121,10 @@ function Command({ tenant, isSet }: { readonly tenant: string; readonly isSet: b
   return (
     <details class="behind">
       <summary>{isSet ? 'Change the identity provider' : 'Let people sign in with their company’s account'}</summary>
-      <p>The operator of the service does this, on its machine (deploy/docs/sign-in.md):</p>
+      <p>
+        The operator of the service does this, on its machine (<Copies text="deploy/docs/sign-in.md" />
+        ):
+      </p>
       <pre class="block">{lines}</pre>
       <p class="actions">
         <Copy text={lines} />

@@ -1,14 +1,36 @@
 import { Id } from '../../parts/name.js'
+import { type Actors, Who } from '../../parts/who.js'
 import type { Entry } from './entry.js'
 
+interface DetailsProps {
+  readonly entry: Entry
+  readonly names: Actors
+}
+
 /** Everything that an entry says: where it came from, and what it changed. */
-export const Details = ({ entry }: { readonly entry: Entry }) => (
+export const Details = ({ entry, names }: DetailsProps) => (
   <>
     <dl class="ledger">
       <dt>entry</dt>
       <dd>
         {entry.sequence}, hash <Id>{entry.hash}</Id>
       </dd>
+      {entry.actor !== null && (
+        <>
+          <dt>who</dt>
+          <dd>
+            <Id>{entry.actor}</Id>
+          </dd>
+        </>
+      )}
+      {entry.target !== null && (
+        <>
+          <dt>to</dt>
+          <dd>
+            <Id>{entry.target}</Id>
+          </dd>
+        </>
+      )}
       <dt>request</dt>
       <dd>
         trace <Id>{entry.trace_id}</Id>
@@ -27,7 +49,7 @@ export const Details = ({ entry }: { readonly entry: Entry }) => (
         </>
       )}
     </dl>
-    {entry.changes !== null && <Changes before={entry.changes.before} after={entry.changes.after} />}
+    {entry.changes !== null && <Changes before={entry.changes.before} after={entry.changes.after} names={names} />}
   </>
 )
 
@@ -36,13 +58,18 @@ type Members = Readonly<Record<string, unknown>>
 interface ChangesProps {
   readonly before: unknown
   readonly after: unknown
+  readonly names: Actors
 }
 
 /** Members that differ, or all of what was added or removed. */
-function Changes({ before, after }: ChangesProps) {
+function Changes({ before, after, names }: ChangesProps) {
   const [was, is] = [membersOf(before), membersOf(after)]
-  const names = Object.keys({ ...was, ...is }).filter((name) => textOf(was?.[name]) !== textOf(is?.[name]))
-  if (names.length === 0) return <p class="muted">Nothing in the configuration differs.</p>
+  const members = Object.keys({ ...was, ...is }).filter((name) => textOf(was?.[name]) !== textOf(is?.[name]))
+  const shown = (value: unknown) => {
+    const text = textOf(value)
+    return names.has(text) ? <Who id={text} actors={names} /> : text
+  }
+  if (members.length === 0) return <p class="muted">Nothing in the configuration differs.</p>
   return (
     <table class="figures small">
       <thead>
@@ -53,11 +80,11 @@ function Changes({ before, after }: ChangesProps) {
         </tr>
       </thead>
       <tbody>
-        {names.map((name) => (
+        {members.map((name) => (
           <tr key={name}>
             <th scope="row">{name.replaceAll('_', ' ')}</th>
-            {was !== undefined && <td class="wide">{textOf(was[name])}</td>}
-            {is !== undefined && <td class="wide">{textOf(is[name])}</td>}
+            {was !== undefined && <td class="wide">{shown(was[name])}</td>}
+            {is !== undefined && <td class="wide">{shown(is[name])}</td>}
           </tr>
         ))}
       </tbody>

@@ -1,11 +1,13 @@
 import { Fragment } from 'preact'
 import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from '../../../../auth/audit-entry.js'
 import { type ChainState, chainOf } from '../../../figures/audit-chain.js'
+import { statedNames, typedActors } from '../../../figures/audit-names.js'
 import { countShown } from '../../../figures/shown.js'
 import { setParams } from '../../address/address.js'
 import { shownPeriod } from '../../address/period.js'
 import { useAnswer } from '../../api/use-answer.js'
 import { useList } from '../../api/use-list.js'
+import { Copies } from '../../parts/copy.js'
 import { Instant } from '../../parts/instant.js'
 import { ListSection } from '../../parts/list-section.js'
 import { Inside, Opens, openingOf } from '../../parts/opens.js'
@@ -28,6 +30,7 @@ export function Page({ params, zone }: PageProps) {
     ...filters,
   })
   const actors = useActors()
+  const names = new Map([...statedNames(list.rows, actors), ...actors])
   const opening = openingOf(params, 'entry')
   return (
     <ListSection
@@ -47,10 +50,10 @@ export function Page({ params, zone }: PageProps) {
               </Opens>
             </td>
             <td>
-              <Who id={entry.actor} actors={actors} />
+              <Who id={entry.actor} actors={names} />
             </td>
             <td>{actionShown(entry.action)}</td>
-            <td>{entry.target !== null && <Who id={entry.target} actors={actors} />}</td>
+            <td class="wide">{entry.target !== null && <Who id={entry.target} actors={names} />}</td>
             <td>
               {entry.outcome}
               {entry.error_code !== null && <span class="muted"> {entry.error_code}</span>}
@@ -59,7 +62,7 @@ export function Page({ params, zone }: PageProps) {
           </tr>
           {opening.isOpen(String(entry.sequence)) && (
             <Inside columns={HEAD.length}>
-              <Details entry={entry} />
+              <Details entry={entry} names={names} />
             </Inside>
           )}
         </Fragment>
@@ -83,8 +86,14 @@ interface ChoicesProps {
 /** By whom, what, and how it ended; by when is the period of the page. */
 function Choices({ params, actors }: ChoicesProps) {
   const choose = (name: string) => (event: { readonly currentTarget: { readonly value: string } }) =>
-    setParams({ [name]: event.currentTarget.value.trim(), entry: '' })
+    setParams({ [name]: event.currentTarget.value, entry: '' })
   const actor = params.get('actor') ?? ''
+  const typed = new Map([['cli', 'the command line'], ...typedActors(actors)])
+  const chooseActor = (text: string): void => {
+    const [id = text] = [...typed].find(([, name]) => name === text) ?? []
+    setParams({ actor: id, entry: '' })
+  }
+  const actorShown = typed.get(actor) ?? actor
   return (
     <>
       <label>
@@ -112,20 +121,19 @@ function Choices({ params, actors }: ChoicesProps) {
       <label>
         <span class="hidden">Who</span>
         <input
-          key={actor}
+          key={actorShown}
           type="search"
           data-filter
           list="actors"
-          placeholder="by whom: an id"
-          defaultValue={actor}
-          onChange={choose('actor')}
+          placeholder="by whom: a name or an id"
+          defaultValue={actorShown}
+          onChange={({ currentTarget }) => chooseActor(currentTarget.value.trim())}
         />
       </label>
       <datalist id="actors">
-        <option value="cli">the command line</option>
-        {[...actors].map(([id, name]) => (
-          <option key={id} value={id}>
-            {name}
+        {[...typed].map(([id, name]) => (
+          <option key={id} value={name}>
+            {actors.get(id)}
           </option>
         ))}
       </datalist>
@@ -154,7 +162,7 @@ function Chain({ entries }: { readonly entries: readonly Entry[] }) {
       )}
       <p class="muted">
         The whole log, with its signatures, is checked by{' '}
-        <code>npx attribution audit verify --tenant {currentTokens()?.tenantId}</code>.
+        <Copies text={`npx attribution audit verify --tenant ${currentTokens()?.tenantId}`} />.
       </p>
     </>
   )

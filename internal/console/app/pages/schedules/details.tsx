@@ -4,6 +4,7 @@ import { filterWords } from '../../../figures/filters.js'
 import { countShown } from '../../../figures/shown.js'
 import { fieldShown } from '../../../figures/words.js'
 import { change } from '../../parts/change.js'
+import { Copies } from '../../parts/copy.js'
 import { FormDialog } from '../../parts/form-dialog.js'
 import { Instant } from '../../parts/instant.js'
 import { Id } from '../../parts/name.js'
@@ -46,7 +47,7 @@ export function Details({ schedule, zone, onChanged }: DetailsProps) {
           ) : (
             <>
               {last.period}, revision {last.revision}, <Instant ms={Date.parse(last.delivered_at)} zone={zone} />:{' '}
-              <code>{last.manifest_key}</code>
+              <Copies text={last.manifest_key} />
             </>
           )}
         </dd>

@@ -9,7 +9,7 @@ import { type Awaited, type Light, lightOf } from '../../../figures/sources.js'
 import { setParams } from '../../address/address.js'
 import { KEYS_PATH } from '../../api/keys.js'
 import { change, messageOf } from '../../parts/change.js'
-import { Copy } from '../../parts/copy.js'
+import { Copies, Copy } from '../../parts/copy.js'
 import { Ago } from '../../parts/instant.js'
 import { chosenTab } from '../../parts/tabs.js'
 import { currentTokens, hasScope } from '../../session/session.js'
@@ -74,7 +74,7 @@ export function Connect({ params, sources, onKey }: ConnectProps) {
       ) : (
         <>
           <p>
-            {source.about} <span class="muted">More: deploy/docs/{source.guide}.</span>
+            {source.about} <span class="muted">More:</span> <Copies text={`deploy/docs/${source.guide}`} />
           </p>
           <pre class="block">{block}</pre>
           <p class="actions">

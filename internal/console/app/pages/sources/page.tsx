@@ -7,13 +7,13 @@ import { type List, useList } from '../../api/use-list.js'
 import { usePolling } from '../../api/use-polling.js'
 import { Ago, Instant } from '../../parts/instant.js'
 import { ShowMore } from '../../parts/more.js'
-import { Name } from '../../parts/name.js'
 import { Shown } from '../../parts/states.js'
 import { Table } from '../../parts/table.js'
 import { hasScope } from '../../session/session.js'
 import type { PageProps } from '../page-props.js'
 import { Connect } from './connect.js'
 import { Received } from './received.js'
+import { Sender } from './sender.js'
 
 const LOOK_EVERY_MS = 2_000
 
@@ -27,7 +27,7 @@ export function Page({ params, zone }: PageProps) {
     <>
       <Received sources={sources} params={params} />
       <Connect params={params} sources={sources.answer.value?.data} onKey={keys.answer.reload} />
-      {maySeeKeys && <Senders keys={keys} sources={sources.answer.value && sources.rows} zone={zone} />}
+      {maySeeKeys && <Senders keys={keys} sources={sources.answer.value && sources.rows} params={params} zone={zone} />}
     </>
   )
 }
@@ -38,11 +38,12 @@ interface SendersProps {
   readonly keys: List<Key>
   /** Undefined: not known (yet). */
   readonly sources: readonly Source[] | undefined
+  readonly params: URLSearchParams
   readonly zone: string
 }
 
 /** The keys with which sources send, or could. */
-function Senders({ keys: { answer, rows, more }, sources, zone }: SendersProps) {
+function Senders({ keys: { answer, rows, more }, sources, params, zone }: SendersProps) {
   const arrivals = sources && arrivalsByKey(sources)
   return (
     <section class="list" aria-label="Senders">
@@ -59,7 +60,8 @@ function Senders({ keys: { answer, rows, more }, sources, zone }: SendersProps) 
                 return (
                   <tr key={key.id}>
                     <th scope="row">
-                      <Name>{key.name}</Name> <span class="muted of-key">…{key.last_four}</span>
+                      <Sender name={key.name} calls={calls} params={params} />{' '}
+                      <span class="muted of-key">…{key.last_four}</span>
                     </th>
                     <td>{layersShown(key.ingestion_layers)}</td>
                     <td>{believed(key)}</td>

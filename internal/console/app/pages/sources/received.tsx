@@ -7,6 +7,7 @@ import type { List } from '../../api/use-list.js'
 import { Ago } from '../../parts/instant.js'
 import { ListSection } from '../../parts/list-section.js'
 import { Id, Name } from '../../parts/name.js'
+import { Sender } from './sender.js'
 
 const HEAD = [
   'sent by',
@@ -56,7 +57,7 @@ const Row = ({ source, params }: RowProps) => (
       <Name>{source.sender === null ? source.intake : `${source.intake}: ${source.sender}`}</Name>
     </th>
     <td>
-      <Credential source={source} />
+      <Credential source={source} params={params} />
     </td>
     <td>
       <LastCall source={source} params={params} />
@@ -70,9 +71,10 @@ const Row = ({ source, params }: RowProps) => (
   </tr>
 )
 
-function Credential({ source: { credential: id, credential_name: name } }: Pick<RowProps, 'source'>) {
+function Credential({ source: { credential: id, credential_name: name, calls }, params }: RowProps) {
   if (id === null) return <>people’s sign-ins</>
-  return name === null ? <Id>{id}</Id> : <Name>{name}</Name>
+  if (name === null) return <Id>{id}</Id>
+  return <Sender name={name} calls={calls} params={params} />
 }
 
 /** When a new call came, and not when a record was attributed: a change of the directory is no sign of life. */
