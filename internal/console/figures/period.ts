@@ -106,7 +106,7 @@ export function spanLabel(fromMs: number, toMs: number, zone: string, nowMs = Da
   return day.formatRange(fromMs, toMs - 1)
 }
 
-const timeFormat = (zone: string, hasYear: boolean): Intl.DateTimeFormat =>
+const timeFormat = (zone: string, hasYear: boolean, hasSeconds = false): Intl.DateTimeFormat =>
   new Intl.DateTimeFormat('en-US', {
     timeZone: zone,
     ...(hasYear && { year: 'numeric' }),
@@ -114,12 +114,13 @@ const timeFormat = (zone: string, hasYear: boolean): Intl.DateTimeFormat =>
     day: 'numeric',
     hour: '2-digit',
     minute: '2-digit',
+    ...(hasSeconds && { second: '2-digit' }),
     hourCycle: 'h23',
   })
 
 /** An instant in the viewer's zone, with its year where that is not this one. */
-export const timeShown = (ms: number, zone: string, nowMs = Date.now()): string =>
-  timeFormat(zone, yearOf(ms, zone) !== yearOf(nowMs, zone)).format(ms)
+export const timeShown = (ms: number, zone: string, { nowMs = Date.now(), hasSeconds = false } = {}): string =>
+  timeFormat(zone, yearOf(ms, zone) !== yearOf(nowMs, zone), hasSeconds).format(ms)
 
 /** The start of an interval, as short as its length permits. */
 export function intervalLabel(fromMs: number, interval: Interval, zone: string): string {

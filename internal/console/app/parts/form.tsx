@@ -51,7 +51,7 @@ export function Form(props: FormProps) {
         )}
         {onLeave !== undefined && (
           <button type="button" onClick={onLeave}>
-            Leave it as it is
+            Cancel
           </button>
         )}
       </p>

@@ -2,10 +2,17 @@ import { useEffect, useState } from 'preact/hooks'
 import { timeShown } from '../../figures/period.js'
 import { agoShown } from '../../figures/shown.js'
 
+interface InstantProps {
+  readonly ms: number
+  readonly zone: string
+  /** Where many come within a minute. */
+  readonly hasSeconds?: boolean
+}
+
 /** An instant in the viewer's zone, with UTC on hover. */
-export const Instant = ({ ms, zone }: { readonly ms: number; readonly zone: string }) => (
+export const Instant = ({ ms, zone, hasSeconds = false }: InstantProps) => (
   <time dateTime={new Date(ms).toISOString()} title={new Date(ms).toISOString()}>
-    {timeShown(ms, zone)}
+    {timeShown(ms, zone, { hasSeconds })}
   </time>
 )
 

@@ -10,7 +10,7 @@ const WORDS: Readonly<Record<Why, { readonly title: string; readonly means: stri
   recent: {
     title: 'Sign in again',
     means: 'This change needs a sign-in within the last 15 minutes. What you have typed stays here.',
-    leave: 'Leave it as it is',
+    leave: 'Cancel',
   },
   ended: {
     title: 'Your sign-in has ended',

@@ -68,10 +68,11 @@ describe('an instant', () => {
   test('shows its year where that is not the present one in the zone', () => {
     const turn = Date.parse('2026-01-01T04:30:00Z')
 
-    expect(timeShown(Date.parse('2026-11-24T04:00:00Z'), 'Asia/Kolkata', NOW)).toBe('Nov 24, 09:30')
-    expect(timeShown(Date.parse('2027-11-24T04:00:00Z'), 'Asia/Kolkata', NOW)).toBe('Nov 24, 2027, 09:30')
-    expect(timeShown(turn, 'Asia/Kolkata', NOW)).toBe('Jan 1, 10:00')
-    expect(timeShown(turn, 'America/Los_Angeles', NOW)).toBe('Dec 31, 2025, 20:30')
+    expect(timeShown(Date.parse('2026-11-24T04:00:00Z'), 'Asia/Kolkata', { nowMs: NOW })).toBe('Nov 24, 09:30')
+    expect(timeShown(Date.parse('2027-11-24T04:00:00Z'), 'Asia/Kolkata', { nowMs: NOW })).toBe('Nov 24, 2027, 09:30')
+    expect(timeShown(turn + 7_000, 'UTC', { nowMs: NOW, hasSeconds: true })).toBe('Jan 1, 04:30:07')
+    expect(timeShown(turn, 'Asia/Kolkata', { nowMs: NOW })).toBe('Jan 1, 10:00')
+    expect(timeShown(turn, 'America/Los_Angeles', { nowMs: NOW })).toBe('Dec 31, 2025, 20:30')
   })
 
   test('and so does a span of days', () => {

@@ -31,7 +31,7 @@ export function Page({ params, zone }: PageProps) {
     <ListSection
       title="Anomalies"
       what="the anomalies"
-      about={`${period.label}: hours that cost far more than the same hour of the weeks before. Each is announced once, to webhooks too.`}
+      about={`${period.label}: hours that cost far more than the same hour of earlier weeks. Webhooks get each once.`}
       actions={FILTERS.map((name) => <Choice key={name} name={name} value={params.get(name) ?? ''} />)}
       list={list}
       head={HEAD}

@@ -1,3 +1,4 @@
+import { countShown } from '../../../figures/shown.js'
 import { Id } from '../../parts/name.js'
 import { type Actors, Who } from '../../parts/who.js'
 import type { Entry } from './entry.js'
@@ -45,7 +46,7 @@ export const Details = ({ entry, names }: DetailsProps) => (
       {entry.repeats > 1 && (
         <>
           <dt>repeated</dt>
-          <dd>It stands for {entry.repeats} equal refusals in quick succession.</dd>
+          <dd>{countShown(entry.repeats)} equal refusals in quick succession are this one entry.</dd>
         </>
       )}
     </dl>

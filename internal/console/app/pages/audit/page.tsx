@@ -46,7 +46,7 @@ export function Page({ params, zone }: PageProps) {
           <tr class={entry.outcome === 'succeeded' ? undefined : 'apart'}>
             <td>
               <Opens id={String(entry.sequence)} opening={opening}>
-                <Instant ms={Date.parse(entry.created_at)} zone={zone} />
+                <Instant ms={Date.parse(entry.created_at)} zone={zone} hasSeconds />
               </Opens>
             </td>
             <td>

@@ -135,7 +135,7 @@ function Crossings({ current, zone }: { readonly current: Current; readonly zone
               'crossed: its event is being sent'
             ) : (
               <>
-                crossed, told <Instant ms={Date.parse(at)} zone={zone} />
+                crossed, announced <Instant ms={Date.parse(at)} zone={zone} />
               </>
             )}
           </li>

@@ -66,7 +66,7 @@ export function Heard({ budget, targets, params }: HeardProps) {
           Nobody hears at {percents(missed)}. {webhooks} sends events to an address that is registered and verified.
         </p>
       )}
-      {budget.thresholds.length === 0 && <p class="muted">It has no thresholds: nobody is told anything.</p>}
+      {budget.thresholds.length === 0 && <p class="muted">It has no thresholds: nobody is notified.</p>}
       <p class="actions">
         <button type="button" onClick={() => setAsking(true)}>
           Send a test event

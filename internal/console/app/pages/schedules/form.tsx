@@ -63,7 +63,7 @@ export const MoveSchedule = ({ schedule, onClose, onSaved }: FormProps & { reado
     }}
   >
     <Destination of={schedule.destination} />
-    <p class="muted">What is in the bucket before stays there. In another one, revisions begin anew.</p>
+    <p class="muted">What is in the bucket before stays there. In another one, revisions start at 1.</p>
   </FormDialog>
 )
 

@@ -5,8 +5,8 @@ import { ask } from '../../api/ask.js'
 import { useAnswer } from '../../api/use-answer.js'
 import { forgetTags } from '../../api/use-tags.js'
 import { change } from '../../parts/change.js'
+import { Copies } from '../../parts/copy.js'
 import { FormDialog } from '../../parts/form-dialog.js'
-import { Name } from '../../parts/name.js'
 import { Shown } from '../../parts/states.js'
 import type { PageProps } from '../page-props.js'
 import { Pending } from './pending.js'
@@ -55,7 +55,7 @@ export function Page({ params, zone }: PageProps) {
             </section>
           ))}
           <p class="muted">
-            <Name>{settings.tenant_id}</Name>.{' '}
+            <Copies text={settings.tenant_id} />.{' '}
             {settings.identity_provider === null
               ? 'People sign in by password. '
               : `People sign in at ${settings.identity_provider.name}. `}

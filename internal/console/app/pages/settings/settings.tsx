@@ -114,7 +114,7 @@ export const GROUPS: readonly { readonly title: string; readonly settings: reado
       text(
         'min_cohort',
         'Smallest group shown',
-        'A larger one folds more rows of reports, exports and this console into "small groups", from the next report on.',
+        'A larger one folds more rows of reports, exports and this console into “small groups”, from the next report on.',
         { isNumber: true, hint: 'people, 5 to 50' },
         ({ min_cohort: people }) => `${countShown(people)} people`,
       ),
@@ -138,7 +138,7 @@ export const GROUPS: readonly { readonly title: string; readonly settings: reado
         title: 'Declared tags',
         cost:
           'Their values become columns, filters and groups of calls that are attributed from now on; earlier ones are ' +
-          '"(not declared)". A tag that is taken off is hidden, and keeps its values. At most eight.',
+          '“(not declared)”. A tag that is taken off is hidden, and keeps its values. At most eight.',
         shown: ({ dimensions }) =>
           dimensions.map(({ key, personal }) => `${key}${personal ? ' (names people)' : ''}`).join(', ') || 'none',
         Fields: Dimensions,
@@ -256,7 +256,7 @@ export const GROUPS: readonly { readonly title: string; readonly settings: reado
       choice(
         'delegation',
         'Who may give what',
-        'With "everything", whoever may set things up can give themselves all there is. Only an owner may set it.',
+        'With “everything”, those who may change settings can give themselves every permission. Only an owner may set it.',
         { held: 'only what one holds', any: 'everything' },
       ),
       {

@@ -58,7 +58,7 @@ export function Deliveries({ endpoint, zone, onReplay }: DeliveriesProps) {
       row={(delivery) => (
         <tr key={`${delivery.delivery_id} ${delivery.attempt} ${delivery.attempted_at}`}>
           <td>
-            <Instant ms={Date.parse(delivery.attempted_at)} zone={zone} />
+            <Instant ms={Date.parse(delivery.attempted_at)} zone={zone} hasSeconds />
           </td>
           <td>
             {delivery.event_type}
@@ -70,7 +70,7 @@ export function Deliveries({ endpoint, zone, onReplay }: DeliveriesProps) {
             {delivery.next_attempt_at !== null && (
               <span class="muted">
                 {' '}
-                next <Instant ms={Date.parse(delivery.next_attempt_at)} zone={zone} />
+                next <Instant ms={Date.parse(delivery.next_attempt_at)} zone={zone} hasSeconds />
               </span>
             )}
           </td>
