@@ -1,4 +1,5 @@
 import type { PathwayCoverage } from 'attribution-service/sdk/api'
+import { isContentKey } from '../../text/content-keys.js'
 
 export type Pathway = PathwayCoverage
 
@@ -52,5 +53,6 @@ const INVALID = /^invalid_(\w+)$/
 
 export const whyPassedOver = (kind: string): string => {
   const [, field] = INVALID.exec(kind) ?? []
-  return WHY[kind] ?? (field === undefined ? kind.replaceAll('_', ' ') : `the field ${field} is missing or not valid`)
+  if (field === undefined) return WHY[kind] ?? kind.replaceAll('_', ' ')
+  return `the field ${field} ${isContentKey(field) ? 'holds content, which is not taken' : 'is missing or not valid'}`
 }
