@@ -1,5 +1,4 @@
 import type { PathwayCoverage } from 'attribution-service/sdk/api'
-import { isContentKey } from '../../text/content-keys.js'
 
 export type Pathway = PathwayCoverage
 
@@ -53,6 +52,6 @@ const INVALID = /^invalid_(\w+)$/
 
 export const whyPassedOver = (kind: string): string => {
   const [, field] = INVALID.exec(kind) ?? []
-  if (field === undefined) return WHY[kind] ?? kind.replaceAll('_', ' ')
-  return `the field ${field} ${isContentKey(field) ? 'holds content, which is not taken' : 'is missing or not valid'}`
+  const ofField = (name: string): string => `the field ${name} is missing, not valid or not allowed`
+  return WHY[kind] ?? (field === undefined ? kind.replaceAll('_', ' ') : ofField(field))
 }

@@ -1,5 +1,5 @@
 import { formatDifference, formatQuantity, parseSum, type Quantity, sum } from '../../units/quantity.js'
-import { fractionOf } from './trust.js'
+import { fractionOf } from './shares.js'
 import type { UsageRow } from './usage.js'
 
 /** How the cost of pools is spread over services: what an allocated report has more than the plain one. */

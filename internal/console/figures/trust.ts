@@ -1,7 +1,6 @@
 import type { CostByTrust, ReportScope } from 'attribution-service/sdk/api'
-import { divideHalfEven } from '../../units/half-even.js'
 import { formatDifference, formatQuantity, parseSum, type Quantity, sum } from '../../units/quantity.js'
-import { countShown, shareShown } from './shown.js'
+import { countShown } from './shown.js'
 import type { UsageRow } from './usage.js'
 import { wordOf } from './words.js'
 
@@ -73,33 +72,4 @@ export function smallGroupsShown(groups: number, least: number | undefined): str
 export function peopleShown({ people }: Pick<UsageRow, 'people'>, scope: ReportScope): string {
   if (people !== null) return countShown(people)
   return scope.cohort_scope === 'people' ? '–' : `fewer than ${scope.min_cohort}`
-}
-
-/** A part of a whole as a fraction with six decimals; undefined where the whole is nothing. */
-export function fractionOf(part: string, whole: string): string | undefined {
-  const all: bigint = parseSum(whole)
-  return all <= 0n ? undefined : ratioText(parseSum(part), all, 6)
-}
-
-/** Of the cost of a whole report: from the amounts, as the share that the API gives is rounded. */
-export function costShareShown(
-  { cost_usd: cost }: Pick<UsageRow, 'cost_usd'>,
-  { total_cost_usd: total }: Whole,
-): string {
-  const share = fractionOf(cost, total)
-  return share === undefined ? '–' : shareShown(share)
-}
-
-type Whole = Pick<ReportScope, 'total_cost_usd'>
-
-/** A change in percent of what was before, which is more than nothing; with four decimals. */
-export const percentOf = (change: string, before: string): string =>
-  ratioText(parseSum<'USD'>(change) * 100n, parseSum(before), 4)
-
-/** Rounded half to even, but what is more than nothing not to nothing: it is the last decimal at least. */
-function ratioText(part: bigint, whole: bigint, decimals: number): string {
-  const isNegative = part < 0n
-  const steps = divideHalfEven((isNegative ? -part : part) * 10n ** BigInt(decimals), whole)
-  const text = (steps === 0n && part !== 0n ? 1n : steps).toString().padStart(decimals + 1, '0')
-  return `${isNegative ? '-' : ''}${text.slice(0, -decimals)}.${text.slice(-decimals)}`
 }

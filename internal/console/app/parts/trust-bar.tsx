@@ -1,5 +1,6 @@
+import { fractionOf } from '../../figures/shares.js'
 import { shareShown } from '../../figures/shown.js'
-import { fractionOf, TRUST_PARTS, type Trust, type TrustPart } from '../../figures/trust.js'
+import { TRUST_PARTS, type Trust, type TrustPart } from '../../figures/trust.js'
 
 /** The one picture of confidence. Filled is what can be charged, and nothing else is. */
 

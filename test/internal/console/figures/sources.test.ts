@@ -118,8 +118,7 @@ test('a key has the calls of all its senders', () => {
 
 test.each([
   ['malformed', 'cannot be read as an event'],
-  ['invalid_input_tokens', 'the field input_tokens is missing or not valid'],
-  ['invalid_prompt', 'the field prompt holds content, which is not taken'],
+  ['invalid_input_tokens', 'the field input_tokens is missing, not valid or not allowed'],
   ['of_a_later_version', 'of a later version'],
 ])('%s is said as: %s', (reason, words) => {
   expect(whyPassedOver(reason)).toBe(words)

@@ -3,10 +3,8 @@ import { expect, test } from 'vitest'
 import {
   chargedToNobody,
   chargeShown,
-  fractionOf,
   notCharged,
   peopleShown,
-  percentOf,
   smallGroupsShown,
   trustOfAll,
   trustPartOf,
@@ -69,14 +67,4 @@ test('people who are not shown are few, or are not counted where cost objects ar
   expect(peopleShown({ people: 1_204 }, scope)).toBe('1,204')
   expect(peopleShown({ people: null }, scope)).toBe('fewer than 5')
   expect(peopleShown({ people: null }, { ...scope, cohort_scope: 'people' })).toBe('–')
-})
-
-test('shares and changes are exact to their last decimal, and not nothing where there is something', () => {
-  expect(fractionOf('1', '3')).toBe('0.333333')
-  expect(fractionOf('0', '0')).toBeUndefined()
-  expect(percentOf('-1', '8')).toBe('-12.5000')
-  expect(percentOf('1', '8000000000')).toBe('0.0001')
-  expect(percentOf('0', '8')).toBe('0.0000')
-  expect(fractionOf('0.000000000000000001', '12345')).toBe('0.000001')
-  expect(fractionOf('-1', '8000000000')).toBe('-0.000001')
 })

@@ -1,8 +1,9 @@
 import { parseSum } from '../../../../units/quantity.js'
 import { spanLabel } from '../../../figures/period.js'
-import { changeShown, countShown, decimalShown, decimalsOf, priceShown } from '../../../figures/shown.js'
+import { costChangeShown, costShareShown, fractionOf } from '../../../figures/shares.js'
+import { countShown, decimalShown, decimalsOf, priceShown } from '../../../figures/shown.js'
 import type { SortValue } from '../../../figures/sorting.js'
-import { costShareShown, fractionOf, peopleShown, percentOf } from '../../../figures/trust.js'
+import { peopleShown } from '../../../figures/trust.js'
 import { isNobodys, type UsageRow } from '../../../figures/usage.js'
 import { fieldShown } from '../../../figures/words.js'
 import type { UsageReport } from '../../api/usage.js'
@@ -121,7 +122,7 @@ export function usageColumns({ rows, scope }: UsageReport, zone: string): readon
       isUsual: true,
       sort: 'change_percent.cost_usd',
       sortValue: (row) => exact(row.change_percent?.['cost_usd']),
-      cell: changeOf,
+      cell: costChangeShown,
     },
     priced('cost_usd_per_1k_tokens', 'USD per 1k tokens', true),
     priced('cost_usd_per_call', 'USD per call', false),
@@ -153,11 +154,3 @@ function Cost({ row, decimals }: { readonly row: UsageRow; readonly decimals: nu
 
 const amountShown = (text: unknown, decimals: number): string =>
   typeof text === 'string' ? decimalShown(text, decimals) : '–'
-
-/** From the amounts, as the percentage that the API gives is rounded. */
-function changeOf({ compared, change, previous }: UsageRow): string {
-  if (compared === 'new') return 'new'
-  if (compared === 'gone') return 'gone'
-  const [by, before] = [change?.['cost_usd'], previous?.['cost_usd']]
-  return by == null || before == null || exact(before) === 0n ? '–' : changeShown(percentOf(by, before))
-}

@@ -5,6 +5,7 @@ import { drillOf } from '../../../figures/drill.js'
 import { type Filter, fieldNamed, withFilters } from '../../../figures/filters.js'
 import { intervalsOf } from '../../../figures/period.js'
 import { formOf } from '../../../figures/plot.js'
+import { fractionOf } from '../../../figures/shares.js'
 import { countShown, measureShown, plainShown, shareShown, usdShown } from '../../../figures/shown.js'
 import {
   type Bar,
@@ -15,7 +16,6 @@ import {
   type Series,
   stackOf,
 } from '../../../figures/stack.js'
-import { fractionOf } from '../../../figures/trust.js'
 import type { Measure } from '../../../figures/usage.js'
 import { fieldShown } from '../../../figures/words.js'
 import { goTo, setParams } from '../../address/address.js'

@@ -4,6 +4,7 @@ import { formatDifference, formatQuantity, parseSum, type Quantity, sum } from '
 import { addressOf, linkTo, sharedParams } from '../../../figures/address.js'
 import { type Filter, withFilters } from '../../../figures/filters.js'
 import { spanLabel } from '../../../figures/period.js'
+import { fractionOf, percentOf } from '../../../figures/shares.js'
 import {
   callsShown,
   changeShown,
@@ -13,7 +14,7 @@ import {
   shareShown,
   usdShown,
 } from '../../../figures/shown.js'
-import { chargedToNobody, fractionOf, notCharged, percentOf, TRUST_PARTS, trustOfAll } from '../../../figures/trust.js'
+import { chargedToNobody, notCharged, TRUST_PARTS, trustOfAll } from '../../../figures/trust.js'
 import type { UsageRow } from '../../../figures/usage.js'
 import { wordOf } from '../../../figures/words.js'
 import { Ago, Instant } from '../../parts/instant.js'
