@@ -124,11 +124,11 @@ describe('sources', () => {
     await expect.poll(() => guide.getAttribute('class')).toContain('copied')
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe('deploy/docs/intake/litellm.md')
 
-    await page.click('section[aria-label="What arrives"] a:text-is("LiteLLM")')
+    await page.click('section[aria-label="What arrives"] a:has-text("LiteLLM")')
     await page.waitForSelector('.chip:has-text("LiteLLM")')
     expect(await page.locator('main button.opens').count()).toBe(1)
     await page.goBack()
-    await page.waitForSelector('section[aria-label="Senders"] a:text-is("LiteLLM")')
+    await page.waitForSelector('section[aria-label="Senders"] a:has-text("LiteLLM")')
   })
 
   test('does not say of a key that nothing came with it while what came cannot be read', async () => {

@@ -5,7 +5,7 @@ import type { AuditRecord } from 'attribution-service/sdk/api'
 type Names = ReadonlyMap<string, string>
 
 /** Members of a configuration that name it. */
-const NAMING = ['name', 'username', 'url', 'text', 'model', 'sender', 'principal_id'] as const
+const NAMING = ['name', 'username', 'origin', 'text', 'model', 'sender', 'principal_id'] as const
 
 /** Names of what entries changed, as they state them; as later ones state them, where a name has changed. */
 export function statedNames(

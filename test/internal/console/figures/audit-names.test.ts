@@ -11,7 +11,7 @@ test('what an entry changed has the name that its configuration states, also onc
   const names = statedNames(
     [
       entry(4, 'bdg_1', { before: { name: 'Each team', ceiling_usd: '5' } }),
-      entry(3, 'whk_1', { after: { url: 'https://example.com/hook', events: [] } }),
+      entry(3, 'whk_1', { after: { origin: 'https://example.com', events: [] } }),
       entry(2, 'prc_1', { after: { provider: 'in-house', model: 'in-house-7b' } }),
       entry(1, 'prn_1', { after: { principal_id: 'key_1', service: 'search' } }),
     ],
@@ -20,7 +20,7 @@ test('what an entry changed has the name that its configuration states, also onc
 
   expect(Object.fromEntries(names)).toEqual({
     bdg_1: 'Each team',
-    whk_1: 'https://example.com/hook',
+    whk_1: 'https://example.com',
     prc_1: 'in-house-7b',
     prn_1: 'nightly',
   })

@@ -125,7 +125,7 @@ function Choices({ params, actors }: ChoicesProps) {
           type="search"
           data-filter
           list="actors"
-          placeholder="by whom: a name or an id"
+          placeholder="by whom"
           defaultValue={actorShown}
           onChange={({ currentTarget }) => chooseActor(currentTarget.value.trim())}
         />
