@@ -126,7 +126,7 @@ describe('sources', () => {
 
     await page.click('section[aria-label="What arrives"] a:has-text("LiteLLM")')
     await page.waitForSelector('.chip:has-text("LiteLLM")')
-    expect(await page.locator('main button.opens').count()).toBe(1)
+    await expect.poll(() => page.locator('main button.opens').count()).toBe(1)
     await page.goBack()
     await page.waitForSelector('section[aria-label="Senders"] a:has-text("LiteLLM")')
   })
