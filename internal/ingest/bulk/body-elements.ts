@@ -155,7 +155,15 @@ class LooseElements {
       }
     }
     this.search = { from: at, at, to: isLines ? this.lineTextEnd : bytes.length }
-    return this.searchOn()
+    return this.valueEnd(at) ?? this.searchOn()
+  }
+
+  /** The end of a value that is no object, where an object follows: text ends elsewhere. */
+  private valueEnd(at: number): number | undefined {
+    const { bytes } = this
+    if (this.isOnePerLine || bytes[at] === OPEN_OBJECT) return undefined
+    const end = this.objectEnd(at)
+    return end !== undefined && bytes[skipBlanks(bytes, end, bytes.length)] === OPEN_OBJECT ? end : undefined
   }
 
   /** Goes on with the search for an end. @returns undefined where others should have their turn before */

@@ -90,6 +90,17 @@ describe('a bad element costs only itself', () => {
     })
   }
 
+  test.each(['7', '-1.5e3', 'null', '"text"', '"a {\\"b"', '[1, {"a":2}]', 'word'])(
+    'before an object behind it, as in concatenated JSON: %s',
+    async (bad) => {
+      for (const between of ['', ' ', '\t']) {
+        const text = [A, bad, B, bad, C].join(between)
+        expect((await elements(text)).filter(isObject)).toEqual([A, B, C])
+      }
+      expect((await elements(`${bad} ${A} ${B}`)).filter(isObject)).toEqual([A, B])
+    },
+  )
+
   test('in lines, also where some hold several objects', async () => {
     expect(await elements(`${A}${B}\n{"x":"tru\n${C}{"y":\n${A}`, true)).toEqual([A, B, '{"x":"tru', C, '{"y":', A])
   })
