@@ -9,8 +9,8 @@ import { holdSharedProcesses } from './shared-processes.js'
 
 /** A folder in memory: a run writes and deletes many thousand small files; a disk takes seconds per instance. */
 const IN_MEMORY = '/dev/shm'
-/** NATS reserves 14 GiB for the streams of an instance, of three quarters of the free space. A run holds a tenth. */
-const SPACE_BYTES_MIN = 20 * 1024 ** 3
+/** NATS reserves 16 GiB for the streams of an instance, of three quarters of the free space. A run holds a tenth. */
+const SPACE_BYTES_MIN = 22 * 1024 ** 3
 const MEMORY_BYTES_MIN = 8 * 1024 ** 3
 
 function hasRoomInMemory(): boolean {
