@@ -2,7 +2,8 @@
  * A disk whose power can be cut: ext4 on an image that lies on btrfs. A cut is a clone of the image, which btrfs makes
  * at one instant: what had reached the device by then, and nothing that was only in the page cache.
  */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,10 +35,10 @@ export function makeCutDisk(): CutDisk {
   const place = mkdtempSync(join(tmpdir(), 'attribution-cut-'))
   const [outer, folder] = [join(place, 'outer'), join(place, 'disk')]
   for (const each of [outer, folder]) mkdirSync(each)
-  // By all means: a mount outlives the test.
+  const watcher = removedWithThisProcess(place)
   atEnd(() => {
-    for (const each of [folder, outer]) spawnSync('umount', ['-l', each])
-    rmSync(place, { recursive: true, force: true })
+    watcher.stdin.end()
+    return once(watcher, 'exit')
   })
   const image = (number: number): string => join(outer, `${number}.img`)
   let current = 0
@@ -58,6 +59,12 @@ export function makeCutDisk(): CutDisk {
       run('mount', '-o', 'loop', image(current), folder)
     },
   }
+}
+
+/** A mount outlives every process: a shell ends both of a disk once this process has ended, even by SIGKILL. */
+function removedWithThisProcess(place: string) {
+  const ends = 'read -r _; umount -l "$1/disk"; umount -l "$1/outer"; rm -rf --one-file-system "$1"'
+  return spawn('sh', ['-c', ends, 'sh', place], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
 }
 
 function run(command: string, ...args: readonly string[]): void {
