@@ -26,6 +26,8 @@ const STREAMS_PER_CONNECTION_MAX = 32
 const STREAMS_MAX = 1_000
 /** Of what is sent before somebody reads it, per call: the default of HTTP/2. */
 const WINDOW_BYTES = 65_535
+/** Of a connection: with the default of HTTP/2, its calls would share the window of one. Node keeps no byte for it. */
+const CONNECTION_WINDOW_BYTES = STREAMS_PER_CONNECTION_MAX * WINDOW_BYTES
 const HEAD_BYTES_MAX = 16_384
 const HEALTH_REQUEST_BYTES_MAX = 1_024
 
@@ -86,6 +88,7 @@ class Calls {
   private addSession(session: ServerHttp2Session): void {
     // A connection that ends badly costs only itself.
     session.on('error', () => undefined)
+    session.setLocalWindowSize(CONNECTION_WINDOW_BYTES)
     this.sessions.add(session)
     this.reads.add(session)
     session.once('close', () => this.sessions.delete(session))

@@ -227,6 +227,16 @@ describe('health', () => {
 })
 
 describe('limits', () => {
+  test('let as much come on a connection as its calls may bring together', async () => {
+    const session = await start()
+
+    await callGrpc(session, EXPORT.traces, traces(1), withKey())
+
+    const { initialWindowSize = 0, maxConcurrentStreams = 0 } = session.remoteSettings
+    // What was sent is given back once it is half of the window.
+    expect(session.state.remoteWindowSize).toBeGreaterThan((initialWindowSize * maxConcurrentStreams) / 2)
+  })
+
   test('leave calls of others after many that never end', async () => {
     await start()
     const half = framed(Buffer.alloc(100)).subarray(0, 50)
