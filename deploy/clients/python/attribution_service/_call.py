@@ -71,7 +71,6 @@ class Call:
         self._begun = time.monotonic()
         self._at = time.time()
         self._process = os.getpid()
-        self._is_ended = False
         self.answer = Answer()
         # Each answer of several in one body is a call of its own.
         self._are_many = False
@@ -106,11 +105,10 @@ class Call:
             self.forget()
 
     def end(self, outcome: str) -> None:
-        # A forked child has copies of its parent's calls, which the parent records.
-        if self._is_ended or self._process != os.getpid():
+        # A forked child has copies of its parent's calls, which the parent records. Of two threads that end a call at
+        # once, such as its reader and the end of the program, one takes it out.
+        if self._process != os.getpid() or self._origin.open_calls.pop(id(self), None) is None:
             return
-        self._is_ended = True
-        self._origin.open_calls.pop(id(self), None)
         if not self._are_many:
             self._entry = self._record(self.answer, outcome)
         # What was asked is not kept until the call is sent.
@@ -118,7 +116,6 @@ class Call:
 
     def forget(self) -> None:
         """It cost nothing."""
-        self._is_ended = True
         self._origin.open_calls.pop(id(self), None)
 
     def leave(self) -> None:
@@ -127,7 +124,6 @@ class Call:
 
     def resume(self) -> None:
         if self._entry is not None and self._origin.withdraw(self._entry):
-            self._is_ended = False
             self._origin.open_calls[id(self)] = self
         self._entry = None
 

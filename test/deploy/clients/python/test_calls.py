@@ -2,8 +2,11 @@ import asyncio
 import base64
 import gc
 import json
+import os
+import threading
 import types
 import unittest
+import unittest.mock
 import weakref
 import zlib
 
@@ -446,6 +449,22 @@ class Calls(unittest.TestCase):
         next(response.iter_bytes())
         self.attribution.close()
         self.assertEqual([event["outcome"] for event in self.service.events], ["cancelled"])
+
+    def test_a_call_that_two_threads_end_at_once_is_one(self):
+        response = self.open()
+
+        def other_thread_first():
+            switching.stop()
+            other = threading.Thread(target=self.attribution.close)
+            other.start()
+            other.join()
+            return os.getpid()
+
+        switching = unittest.mock.patch("os.getpid", other_thread_first)
+        switching.start()
+        response.read()
+        self.assertEqual(len(self.events()), 1)
+        self.assertEqual(self.attribution.counts.recorded, 1)
 
     def test_asynchronous_clients_are_the_same(self):
         async def run():
