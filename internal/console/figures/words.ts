@@ -17,6 +17,8 @@ const WORDS: Readonly<Record<string, string>> = {
   notional: 'billed to nobody',
   unpriced: 'no price',
   connection: 'no connection',
+  csv: 'CSV',
+  parquet: 'Parquet',
 }
 
 export const wordOf = (value: string): string => WORDS[value] ?? value.replaceAll('_', ' ')

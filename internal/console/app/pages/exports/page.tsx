@@ -77,7 +77,7 @@ function Row({ job, zone, opening, onDownload }: RowProps) {
         {job.suppressed !== undefined && ' (dropped: too few people)'}
       </td>
       <td>
-        FOCUS {job.focus_version}, {job.file_format}
+        FOCUS {job.focus_version}, {wordOf(job.file_format)}
       </td>
       <td>
         {job.status === 'running' ? (

@@ -75,7 +75,7 @@ export function PoolForm({ pool, actors, onClose, onSaved }: PoolFormProps) {
           </p>
         )}
       </fieldset>
-      <p class="muted">It holds for calls that are attributed from now on. Records that there are stay as they are.</p>
+      <p class="muted">It holds for calls that are attributed from now on. Existing records stay as they are.</p>
     </FormDialog>
   )
 }

@@ -2,7 +2,7 @@ import type { ExportScheduleTest } from 'attribution-service/sdk/api'
 import { useState } from 'preact/hooks'
 import { filterWords } from '../../../figures/filters.js'
 import { countShown } from '../../../figures/shown.js'
-import { fieldShown } from '../../../figures/words.js'
+import { fieldShown, wordOf } from '../../../figures/words.js'
 import { change } from '../../parts/change.js'
 import { Copies } from '../../parts/copy.js'
 import { FormDialog } from '../../parts/form-dialog.js'
@@ -34,7 +34,7 @@ export function Details({ schedule, zone, onChanged }: DetailsProps) {
         </dd>
         <dt>file</dt>
         <dd>
-          FOCUS {schedule.focus_version}, {schedule.file_format}, {countShown(schedule.columns.length)} columns
+          FOCUS {schedule.focus_version}, {wordOf(schedule.file_format)}, {countShown(schedule.columns.length)} columns
         </dd>
         <dt>goes to</dt>
         <dd>
