@@ -109,8 +109,8 @@ const aboutConnection = (fact: string, value: unknown): readonly string[] => {
 }
 
 /**
- * Streams of one connection may begin within a millisecond: finer digits tell them apart. Lines without any keep the ids
- * that they had.
+ * Streams of one connection may begin within a millisecond: finer digits tell them apart. Lines without any keep the
+ * ids that they had.
  */
 const belowMs = (startTime: unknown): readonly string[] =>
   /\.\d{3}(?!0*\D)(\d+)/.exec(String(startTime))?.slice(1) ?? []

@@ -9,8 +9,9 @@ import { closeListener, closeSocket } from '../../../internal/http/close-listene
 const CLIENTS = `
 const { connect } = require('node:net')
 const { parentPort, workerData: port } = require('node:worker_threads')
+const REQUEST = 'GET / HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n'
 const ask = () => new Promise((resolve) => {
-  const socket = connect({ host: '127.0.0.1', port }, () => socket.write('GET / HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n'))
+  const socket = connect({ host: '127.0.0.1', port }, () => socket.write(REQUEST))
   let got = ''
   socket.on('data', (part) => { got += part })
   socket.on('error', ({ syscall, code }) => resolve(syscall === 'connect' ? 'not connected' : code))
