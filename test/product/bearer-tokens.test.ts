@@ -33,8 +33,15 @@ describe('two credentials at once', () => {
   })
 })
 
-/** This build of uWebSockets.js takes bytes above 127 at both ends of a value for white space, and drops them. */
-const asParsed = (value: string): string => value.replace(/^[\s\x80-\xff]+|[\s\x80-\xff]+$/g, '')
+/**
+ * A value as the parser hands it on, without white space at both ends. Some builds of uWebSockets.js take bytes above 127
+ * for white space, others and Node's parser do not.
+ */
+const PARSERS = [/^[ \t]+|[ \t]+$/g, /^[\s\x80-\xff]+|[\s\x80-\xff]+$/g].map(
+  (space) =>
+    (value: string): string =>
+      value.replace(space, ''),
+)
 
 test(
   'fuzzed credentials are refused, without a 5xx or a dropped connection',
@@ -76,12 +83,14 @@ test(
         const url = `${service.baseUrl}/api/v1/invocations/inv_x`
         const answer = await fetchFrom(url, { headers: sent, dispatcher: agent })
         const { error_code: code } = (await answer.json()) as { error_code: string }
-        const given = Object.entries(sent).flatMap(([name, value]) => {
-          const seen = asParsed(value)
-          return seen === '' ? [] : [seen === good[name]]
+        const expected = PARSERS.flatMap((asParsed) => {
+          const given = Object.entries(sent).flatMap(([name, value]) => {
+            const seen = asParsed(value)
+            return seen === '' ? [] : [seen === good[name]]
+          })
+          const isGood = given.length > 0 && !given.includes(false)
+          return isGood ? ['NOT_FOUND', 'RATE_LIMITED'] : ['INVALID_CREDENTIALS']
         })
-        const isGood = given.length > 0 && !given.includes(false)
-        const expected = isGood ? ['NOT_FOUND', 'RATE_LIMITED'] : ['INVALID_CREDENTIALS']
         if (!expected.includes(code)) wrong.push({ sent, status: answer.status, code })
       }
       await agent.close()
