@@ -46,7 +46,7 @@ callback_settings:
     callback_type: generic_api
     endpoint: ${intake}/intake/litellm
     headers: { X-API-Key: ${key} }
-    max_retries: 6
+    max_retries: 9
     retry_delay: 1`,
   },
   otlp: {
