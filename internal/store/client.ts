@@ -61,7 +61,8 @@ export function connectStore(connection: StoreConnection): ClickHouseClient {
       cancel_http_readonly_queries_on_client_close: 1,
       // An insert is acknowledged once it is written, and its deduplication token counts.
       async_insert: 0,
-      // Before 26.3.13, 26.4.4 and 26.5.2 it lost records (ClickHouse#104781), and each page, report and export names an instant of its own.
+      // Before 26.3.13, 26.4.4 and 26.5.2 it lost records (ClickHouse#104781), and each page, report and export names
+      // an instant of its own.
       use_query_condition_cache: 0,
       ...(cluster !== '' && OF_CLUSTERS),
     },
