@@ -63,10 +63,9 @@ const magnitude = (text: string): bigint => {
 }
 
 /** A change: with its sign, also of a rise. */
-export function signedShown(text: string, decimals: number): string {
-  const shown = decimalShown(text, decimals)
-  return /^\d/.test(shown) && /[1-9]/.test(shown) ? `+${shown}` : shown
-}
+export const signedShown = (text: string, decimals: number): string => risen(decimalShown(text, decimals))
+
+const risen = (shown: string): string => (/^\d/.test(shown) && /[1-9]/.test(shown) ? `+${shown}` : shown)
 
 /** A sum of money without its currency: 48,213.07, or 0.0031 where cents would show nothing. */
 export const usdShown = (text: string): string => decimalShown(text, decimalsOf([text]))
@@ -78,14 +77,20 @@ export const plainShown = (text: string): string => decimalShown(text, text.spli
 export const priceShown = (text: string): string =>
   signed(formatOf({ maximumSignificantDigits: 4 }).format(scaled(text)))
 
-/** Of a fraction, 0.309 as 30.9 %. */
-export const shareShown = (fraction: string, decimals = 1): string => `${decimalShown(fraction, decimals, 2)} %`
+/** Of a fraction, 0.309 as 30.9 %. What is less than everything is never shown as 100 %. */
+export function shareShown(fraction: string, decimals = 1): string {
+  const shown = decimalShown(fraction, decimals, 2)
+  const [, minus, isWhole] = /^(−?)(100(?:\.0+)?)$/.exec(shown) ?? []
+  if (isWhole === undefined || !/^-?0\./.test(fraction)) return `${shown} %`
+  return `${minus === '' ? '> ' : '< −'}99${decimals === 0 ? '' : `.${'9'.repeat(decimals)}`} %`
+}
 
 /** Of a fraction that is a number, as shares of models are: no money. */
-export const shareOf = (fraction: number, decimals = 1): string => shareShown(fraction.toFixed(6), decimals)
+export const shareOf = (fraction: number, decimals = 1): string => shareShown(fraction.toFixed(15), decimals)
 
-/** Of a percentage, "+12.4 %". */
-export const changeShown = (percent: string): string => `${signedShown(percent, 1)} %`
+/** Of a fraction of what was before, "+12.4 %". Only a fall can be one by everything. */
+export const changeShown = (fraction: string): string =>
+  fraction.startsWith('-') ? shareShown(fraction) : `${risen(decimalShown(fraction, 1, 2))} %`
 
 /** Of a percentage of an amount, which the API has cut to two decimals: 0.00 may be more than nothing. */
 export const percentShown = (percent: string, amount: string): string =>

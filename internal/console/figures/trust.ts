@@ -50,6 +50,9 @@ export function trustPartOf({ export_eligibility: eligibility, confidence_band: 
   return band === 'chargeback_ready' ? 'held_back' : band === 'provisional' ? 'provisional' : 'estimated'
 }
 
+/** Cut, not rounded: 0.7999 is below the floor of 0.80. */
+export const confidenceShown = (confidence: number): string => confidence.toFixed(4).slice(0, -2)
+
 /** Never that a call is ready to be charged back when it is not. */
 export function chargeShown(call: Interpreted): string {
   const band = call.confidence_band === 'chargeback_ready' ? '' : `${wordOf(call.confidence_band)}, `

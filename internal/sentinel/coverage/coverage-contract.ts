@@ -59,8 +59,8 @@ const pathwayCoverage = z
       .nullable()
       .meta({
         description:
-          'Share of the calls of the last 24 hours that are unattributed, rounded: 0.0000 only where none is. Null ' +
-          'without calls.',
+          'Share of the calls of the last 24 hours that are unattributed, rounded: 0.0000 only where none is, and ' +
+          '1.0000 only where all are. Null without calls.',
       }),
     passed_over: z.array(passedOver).meta({
       description:

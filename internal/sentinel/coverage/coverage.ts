@@ -93,14 +93,18 @@ export function coverageOf({ seen, observed, sources, passedOver }: CoverageFact
         layersMissing: inOrder(missing),
         discoveryOnly: inOrder(discoveryOnly),
         lastEventAtMs: newestOf(present) ?? newestOf(observed.filter(({ source }) => discoveryOnly.includes(source))),
-        // A rounded 0 would say that each call has somebody.
-        unattributedShare:
-          calls === 0 ? undefined : Math.max(unattributed > 0 ? 1 : 0, Math.round((unattributed * 10_000) / calls)),
+        unattributedShare: calls === 0 ? undefined : shareOf(unattributed, calls),
         passedOver: passed,
       },
     ]
   })
 }
+
+/** In ten-thousandths. Rounding alone says neither that each call has somebody nor that none has. */
+const shareOf = (part: number, whole: number): number =>
+  part === 0 || part === whole
+    ? (part / whole) * 10_000
+    : Math.min(Math.max(Math.round((part * 10_000) / whole), 1), 9_999)
 
 /**
  * The pathway for which a layer counts: the one that the directory declares, where the calls' own pathway only follows

@@ -1,5 +1,5 @@
-import { countShown, measureShown, shareShown } from '../../figures/shown.js'
-import { chargeShown } from '../../figures/trust.js'
+import { countShown, measureShown, shareOf, shareShown } from '../../figures/shown.js'
+import { chargeShown, confidenceShown } from '../../figures/trust.js'
 import { wordOf } from '../../figures/words.js'
 import { ask } from '../api/ask.js'
 import { useAnswer } from '../api/use-answer.js'
@@ -45,7 +45,7 @@ function Evidence({ record, zone, onChanged }: { record: Explained; zone: string
           <Whose service={record.service} owner={record.owner} />
         </h2>
         <p class="confidence">
-          <span class="strong">{how.confidence.toFixed(2)}</span>
+          <span class="strong">{confidenceShown(how.confidence)}</span>
           <Confidence call={how} isWide />
           {chargeShown(how)}
         </p>
@@ -149,9 +149,9 @@ function SpokeForIt({ record: { explanation, interpretation } }: { readonly reco
   )
 }
 
-/** The API cuts to four decimals; nothing has no chance at all. */
+/** The API has four decimals; nothing has no chance at all, and no model is certain. */
 const chanceShown = (probability: string | number): string =>
-  shareShown(Number(probability) === 0 ? '0.0001' : String(probability))
+  shareShown(String(Math.min(Math.max(Number(probability), 0.0001), 0.9999)))
 
 /** How often the model was right about calls that show as much of their caller, whose service was hidden from it. */
 function Measured({ of: { classes, precision_at_floor: precision } }: { readonly of: ComparedWith }) {
@@ -162,7 +162,7 @@ function Measured({ of: { classes, precision_at_floor: precision } }: { readonly
         {precision === null
           ? 'Not measured for calls that show as much of their caller.'
           : 'Of known calls that show as much of their caller and that the model named at 0.80 or more, ' +
-            `${shareShown(String(precision))} were right.`}{' '}
+            `${shareOf(precision)} were right.`}{' '}
         It was compared with {countShown(classes)} other {classes === 1 ? 'service' : 'services'}.
       </dd>
     </>

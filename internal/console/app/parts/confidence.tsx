@@ -1,4 +1,4 @@
-import { chargeShown, type Interpreted, trustPartOf } from '../../figures/trust.js'
+import { chargeShown, confidenceShown, type Interpreted, trustPartOf } from '../../figures/trust.js'
 import { TRUST_FILL } from './trust-bar.js'
 
 /** The confidence of one call on its scale, with the floor of chargeback marked at 0.80: filled if it can be charged. */
@@ -7,7 +7,7 @@ const FLOOR = 80
 
 export function Confidence({ call, isWide = false }: { readonly call: Interpreted; readonly isWide?: boolean }) {
   const percent = Math.max(0, Math.min(1, call.confidence)) * 100
-  const words = `confidence ${call.confidence.toFixed(2)}, floor 0.80: ${chargeShown(call)}`
+  const words = `confidence ${confidenceShown(call.confidence)}, floor 0.80: ${chargeShown(call)}`
   return (
     <svg class={isWide ? 'scale wide' : 'scale'} role="img" aria-label={words}>
       <title>{words}</title>

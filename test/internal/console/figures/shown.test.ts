@@ -9,6 +9,7 @@ import {
   percentShown,
   plainShown,
   priceShown,
+  shareOf,
   shareShown,
   usdShown,
 } from '../../../../internal/console/figures/shown.js'
@@ -39,12 +40,32 @@ test('what is more than nothing is not shown as nothing', () => {
   expect(shareShown('0.000000')).toBe('0.0 %')
   expect(shareShown('0.0000000001')).toBe('< 0.1 %')
   expect(shareShown('-0.0001')).toBe('> −0.1 %')
-  expect(changeShown('0.04')).toBe('< 0.1 %')
-  expect(changeShown('-0.0001')).toBe('> −0.1 %')
+  expect(changeShown('0.0004')).toBe('< 0.1 %')
+  expect(changeShown('-0.000001')).toBe('> −0.1 %')
   expect(changeShown('0')).toBe('0.0 %')
   expect(percentShown('0.00', '0.02')).toBe('< 0.01 %')
   expect(percentShown('0.00', '0')).toBe('0.00 %')
   expect(percentShown('1234.56', '7')).toBe('1,234.56 %')
+})
+
+test('a share that is less than everything is not shown as everything', () => {
+  expect(shareShown('0.9997')).toBe('> 99.9 %')
+  expect(shareShown('0.996', 0)).toBe('> 99 %')
+  expect(shareShown('-0.9997')).toBe('< −99.9 %')
+  expect(shareShown('0.9994')).toBe('99.9 %')
+  expect(shareShown('1.000000')).toBe('100.0 %')
+  expect(shareShown('1', 0)).toBe('100 %')
+  expect(shareShown('1.0004')).toBe('100.0 %')
+  expect(shareOf(0.999_97)).toBe('> 99.9 %')
+  expect(shareOf(1 - 1e-12)).toBe('> 99.9 %')
+  expect(shareOf(1e-12)).toBe('< 0.1 %')
+  expect(shareOf(1)).toBe('100.0 %')
+})
+
+test('a fall by less than everything is not one by everything, and a rise has no everything', () => {
+  expect(changeShown('-0.9999')).toBe('< −99.9 %')
+  expect(changeShown('-1')).toBe('−100.0 %')
+  expect(changeShown('0.9999')).toBe('+100.0 %')
 })
 
 test('a column has two decimals, or as many as show two digits of its largest sum', () => {
@@ -58,8 +79,8 @@ test('a column has two decimals, or as many as show two digits of its largest su
 
 test('shares, changes, prices and counts read as people write them', () => {
   expect(shareShown('0.309')).toBe('30.9 %')
-  expect(changeShown('12.44')).toBe('+12.4 %')
-  expect(changeShown('-3.05')).toBe('−3.0 %')
+  expect(changeShown('0.1244')).toBe('+12.4 %')
+  expect(changeShown('-0.0305')).toBe('−3.0 %')
   expect(priceShown('0.00310449')).toBe('0.003104')
   expect(countShort(2_645)).toBe('2,645')
   expect(countShort(9_412_345)).toBe('9.41 M')

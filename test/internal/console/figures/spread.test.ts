@@ -19,7 +19,7 @@ test('what an allocated report has more is what services were given, the largest
     spread: '7.5',
     notSpread: '2.5',
     lines: [
-      { service: 'chat', usd: '5', share: '0.666667' },
+      { service: 'chat', usd: '5', share: '0.6666661' },
       { service: 'search', usd: '1.5', share: '0.200000' },
     ],
     rest: '1',

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import {
   chargedToNobody,
   chargeShown,
+  confidenceShown,
   notCharged,
   peopleShown,
   smallGroupsShown,
@@ -54,6 +55,10 @@ test('a call is ready to be charged, and filled, if it is eligible alone', () =>
   }
   const call = { confidence: 0.95, confidence_band: 'chargeback_ready', export_eligibility: 'disputed' }
   expect([trustPartOf(call), chargeShown(call)]).toEqual(['held_back', 'not charged back: disputed'])
+})
+
+test('a confidence below the floor does not read as the floor', () => {
+  expect([0.7999, 0.8, 0.95, 0.29, 0].map(confidenceShown)).toEqual(['0.79', '0.80', '0.95', '0.29', '0.00'])
 })
 
 test('a folded row says nothing of its groups that its people contradict', () => {

@@ -20,6 +20,12 @@ test('a share of unattributed calls is never rounded to none', () => {
   expect(pathway?.unattributedShare).toBe(1)
 })
 
+test('a share of all calls but one is not shown as all', () => {
+  const [pathway] = of({ seen: [layer({ calls: 1_000_000, unattributedCalls: 999_999 })] })
+
+  expect(pathway?.unattributedShare).toBe(9_999)
+})
+
 test('a pathway whose layers all send is covered', () => {
   expect(of({ seen: [layer({ unattributedCalls: 1 })] })).toEqual([
     {

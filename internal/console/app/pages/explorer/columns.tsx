@@ -1,5 +1,6 @@
 import { SORT_FIELDS } from '../../../../filters/filter-fields.js'
 import { countShown, decimalShown } from '../../../figures/shown.js'
+import { confidenceShown } from '../../../figures/trust.js'
 import { fieldShown, wordOf } from '../../../figures/words.js'
 import type { Tag } from '../../api/use-tags.js'
 import type { RecordRow } from '../../card/record.js'
@@ -114,7 +115,7 @@ export const callColumns = (zone: string, decimals: number, tags: readonly Tag[]
     isSortable: true,
     cell: ({ interpretation: how }) => (
       <>
-        {how.confidence.toFixed(2)} <Confidence call={how} />
+        {confidenceShown(how.confidence)} <Confidence call={how} />
       </>
     ),
     csv: {

@@ -4,7 +4,7 @@ import { formatDifference, formatQuantity, parseSum, type Quantity, sum } from '
 import { addressOf, linkTo, sharedParams } from '../../../figures/address.js'
 import { type Filter, withFilters } from '../../../figures/filters.js'
 import { spanLabel } from '../../../figures/period.js'
-import { fractionOf, percentOf } from '../../../figures/shares.js'
+import { fractionOf } from '../../../figures/shares.js'
 import {
   callsShown,
   changeShown,
@@ -163,13 +163,13 @@ function Change({ scope, zone }: { readonly scope: OverviewFigures['charging']['
   if (before.total_cost_usd === null) {
     return <p class="muted">No figure of {label} to compare with: it has too few people, or no calls.</p>
   }
-  if (parseSum(before.total_cost_usd) === 0n) return <p class="muted">nothing in {label}</p>
   const change = formatDifference(parseSum<'USD'>(total), parseSum<'USD'>(before.total_cost_usd))
-  const percent = percentOf(change, before.total_cost_usd)
+  const fraction = fractionOf(change, before.total_cost_usd)
+  if (fraction === undefined) return <p class="muted">nothing in {label}</p>
   const arrow = change === '0' ? '=' : change.startsWith('-') ? '▼' : '▲'
   return (
     <p title={`USD ${usdShown(before.total_cost_usd)} then`}>
-      <span aria-hidden="true">{arrow}</span> {changeShown(percent)} <span class="muted">on {label}</span>
+      <span aria-hidden="true">{arrow}</span> {changeShown(fraction)} <span class="muted">on {label}</span>
     </p>
   )
 }
