@@ -35,7 +35,7 @@ export async function useOverview(page: Page): Promise<void> {
     await page.keyboard.press(by === 'owner' ? 'ArrowDown' : 'ArrowUp')
     await page.waitForSelector(`${SHOWN} [data-scope*='"by":"${by}"']`)
   }
-  await page.fill('form.add-filter input', 'service-00')
+  await page.fill('.add-filter input', 'service-00')
   await page.click('button:has-text("Add the filter")')
   await page.waitForSelector('.chip')
   await page.waitForSelector(SHOWN)

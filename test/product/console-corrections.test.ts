@@ -83,8 +83,8 @@ async function signInHoursAgo(hours: number): Promise<void> {
 describe('the explorer', () => {
   test('shares its filters by the address, sorts, and shows how a cost adds up', async () => {
     await goWithin(page, '/console/explorer')
-    await page.selectOption('form.add-filter select >> nth=0', 'service')
-    await page.fill('form.add-filter input', 'checkout')
+    await page.selectOption('.add-filter select >> nth=0', 'service')
+    await page.fill('.add-filter input', 'checkout')
     await page.click('button:has-text("Add the filter")')
     await page.waitForSelector('.chip')
     await page.click('button.sorts:has-text("cost USD")')

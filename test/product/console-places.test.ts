@@ -146,6 +146,7 @@ test('a schedule is added, its bucket is tested, and it is paused and removed', 
   const receiver = await launchReceiverOfProduct()
   await goWithin(page, '/console/schedules')
   await page.click('button:has-text("Add a schedule")')
+  await page.waitForSelector('dialog input[name=name]:focus')
   for (const [name, value] of Object.entries({
     name: 'For the lake',
     bucket: 'acme-finops',
@@ -156,9 +157,14 @@ test('a schedule is added, its bucket is tested, and it is paused and removed', 
   })) {
     await page.fill(`dialog input[name=${name}]`, value)
   }
+  // The key that sends a form adds a filter to it first.
+  await page.fill('dialog .add-filter input', 'payments')
+  await page.keyboard.press('Enter')
+  await page.locator('dialog .chip:has-text("service is payments")').waitFor()
   expect(await accessibilityFaults(page)).toEqual([])
   await page.click('dialog button:has-text("Add the schedule")')
   await page.click('button.opens:has-text("For the lake")')
+  await page.locator('.card').getByText('service is payments').waitFor()
   await page.click('button:has-text("Test the bucket")')
   // It answers everything, as no bucket does.
   await page

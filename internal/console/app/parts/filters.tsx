@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { type Field, type FieldType, type Operator, withTags } from '../../../filters/filter-fields.js'
 import { type Fields, type Filter, OPERATOR_WORDS } from '../../figures/filters.js'
 import { fieldShown, wordOf } from '../../figures/words.js'
@@ -18,7 +18,7 @@ interface FiltersProps {
   readonly onChange: (filters: readonly Filter[]) => void
 }
 
-/** The filters that hold, each with a way to remove it, and a form that adds one. */
+/** The filters that hold, each with a way to remove it, and fields that add one: no form, since they may be in one. */
 export function Filters({ fields: ofPage, filters, zone = 'UTC', unheld = [], onChange }: FiltersProps) {
   const fields: Fields = withTags(ofPage, useTags() ?? [])
   const remove = (at: number): void => onChange(filters.filter((_, each) => each !== at))
@@ -74,18 +74,24 @@ function AddFilter({ fields, onAdd }: AddFilterProps) {
   const [chosen, setChosen] = useState<Operator>('eq')
   const operator = operators.includes(chosen) ? chosen : 'eq'
   const [value, setValue] = useState('')
-  const submit = (event: Event): void => {
-    event.preventDefault()
-    if (value === '') return
+  const group = useRef<HTMLFieldSetElement>(null)
+  const add = (): void => {
+    if (value === '') return group.current?.querySelector<HTMLElement>('[data-filter]')?.focus()
     onAdd({ field, operator, value })
     setValue('')
+  }
+  const addByEnter = (event: KeyboardEvent): void => {
+    if (event.key !== 'Enter' || event.isComposing) return
+    event.preventDefault()
+    add()
   }
   const choose = (name: string): void => {
     setField(name)
     setValue('')
   }
   return (
-    <form class="add-filter" onSubmit={submit}>
+    <fieldset ref={group} class="add-filter" onKeyDown={addByEnter}>
+      <legend class="hidden">A filter</legend>
       <label>
         <span class="hidden">Field</span>
         <select value={field} onChange={({ currentTarget }) => choose(currentTarget.value)}>
@@ -107,8 +113,10 @@ function AddFilter({ fields, onAdd }: AddFilterProps) {
         </select>
       </label>
       <Value name={field} field={fields[field]} value={value} onInput={setValue} />
-      <button type="submit">Add the filter</button>
-    </form>
+      <button type="button" onClick={add}>
+        Add the filter
+      </button>
+    </fieldset>
   )
 }
 
@@ -128,7 +136,7 @@ function Value({ name, field, value, onInput }: ValueProps) {
     return (
       <label>
         <span class="hidden">Value</span>
-        <select data-filter value={value} required onChange={({ currentTarget }) => onInput(currentTarget.value)}>
+        <select data-filter value={value} onChange={({ currentTarget }) => onInput(currentTarget.value)}>
           <option value="">…</option>
           {type.values.map((each) => (
             <option key={each} value={each}>
@@ -145,7 +153,6 @@ function Value({ name, field, value, onInput }: ValueProps) {
       <input
         data-filter
         value={value}
-        required
         placeholder={field?.example ?? ''}
         list="filter-values"
         onFocus={() => setWanted(true)}

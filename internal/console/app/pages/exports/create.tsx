@@ -1,12 +1,10 @@
 import { useState } from 'preact/hooks'
-import { DIMENSIONS as REPORT_FIELDS } from '../../../../filters/report-dimensions.js'
 import { lastMonth } from '../../../figures/days.js'
 import type { Filter } from '../../../figures/filters.js'
 import { change } from '../../parts/change.js'
 import { Field } from '../../parts/field.js'
-import { Filters } from '../../parts/filters.js'
 import { Form, textOf } from '../../parts/form.js'
-import { FileKind, fileOf, RowsOfFile } from './file-fields.js'
+import { CallsOfFile, FileKind, fileOf, RowsOfFile } from './file-fields.js'
 
 /** A form for a new export. */
 export function Create({ onCreated }: { readonly onCreated: () => void }) {
@@ -28,7 +26,6 @@ export function Create({ onCreated }: { readonly onCreated: () => void }) {
           what was excluded, and why.
         </p>
       </header>
-      <Filters fields={REPORT_FIELDS} filters={filters} onChange={setFilters} />
       <Form verb="Create the export" send={send}>
         <div class="pair">
           <Field label="From" name="from" type="date" required defaultValue={first} />
@@ -36,6 +33,7 @@ export function Create({ onCreated }: { readonly onCreated: () => void }) {
           <FileKind />
         </div>
         <RowsOfFile />
+        <CallsOfFile filters={filters} onChange={setFilters} />
       </Form>
     </section>
   )

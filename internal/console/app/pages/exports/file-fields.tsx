@@ -1,8 +1,10 @@
+import { DIMENSIONS as REPORT_FIELDS } from '../../../../filters/report-dimensions.js'
 import { NAMED } from '../../../../records/export-names.js'
 import { type Filter, statedFilter } from '../../../figures/filters.js'
 import { fieldShown } from '../../../figures/words.js'
 import { useTags } from '../../api/use-tags.js'
 import { Check, Choice } from '../../parts/field.js'
+import { Filters } from '../../parts/filters.js'
 import { checkedOf } from '../../parts/form.js'
 
 /** What a FOCUS file is like: asked for by the form of an export and by that of a schedule. */
@@ -39,6 +41,20 @@ export function RowsOfFile() {
     </fieldset>
   )
 }
+
+interface CallsProps {
+  readonly filters: readonly Filter[]
+  readonly onChange: (filters: readonly Filter[]) => void
+}
+
+export const CallsOfFile = (props: CallsProps) => (
+  <fieldset>
+    <legend>
+      Calls in the file <span class="muted">(without a filter: all that may be charged)</span>
+    </legend>
+    <Filters fields={REPORT_FIELDS} {...props} />
+  </fieldset>
+)
 
 /** The members of a request that these fields and the filters state. */
 export function fileOf(fields: FormData, filters: readonly Filter[]) {

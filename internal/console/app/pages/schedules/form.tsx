@@ -1,13 +1,11 @@
 import { useState } from 'preact/hooks'
-import { DIMENSIONS as REPORT_FIELDS } from '../../../../filters/report-dimensions.js'
 import type { Filter } from '../../../figures/filters.js'
 import { change } from '../../parts/change.js'
 import { Dialog } from '../../parts/dialog.js'
 import { Check, Choice, Field } from '../../parts/field.js'
-import { Filters } from '../../parts/filters.js'
 import { Form, textOf } from '../../parts/form.js'
 import { FormDialog } from '../../parts/form-dialog.js'
-import { FileKind, fileOf, RowsOfFile } from '../exports/file-fields.js'
+import { CallsOfFile, FileKind, fileOf, RowsOfFile } from '../exports/file-fields.js'
 import { CADENCES, SCHEDULES_PATH, type Schedule } from './schedule.js'
 
 interface FormProps {
@@ -34,10 +32,6 @@ export function AddSchedule({ onClose, onSaved }: FormProps) {
         Some hours after each day or month has ended (UTC), its file is written to your bucket, then its manifest. When
         records of it change, it is delivered again as a new revision, at most once per day.
       </p>
-      <p>
-        Calls in the file <span class="muted">(without a filter: all that may be charged)</span>
-      </p>
-      <Filters fields={REPORT_FIELDS} filters={filters} onChange={setFilters} />
       <Form verb="Add the schedule" send={send} onLeave={onClose}>
         <div class="pair">
           <Field label="Name" name="name" required placeholder="Chargeback for the FinOps lake" />
@@ -45,6 +39,7 @@ export function AddSchedule({ onClose, onSaved }: FormProps) {
           <FileKind />
         </div>
         <RowsOfFile />
+        <CallsOfFile filters={filters} onChange={setFilters} />
         <Destination of={undefined} />
       </Form>
     </Dialog>
