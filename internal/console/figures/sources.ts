@@ -1,5 +1,19 @@
 import type { Source } from 'attribution-service/sdk/api'
 
+/** In place of the senders beyond those that are counted separately, whatever their credentials. */
+const OTHERS = 'other'
+
+/** The program that sends, where it says which: calls of the API themselves do not. */
+export function senderShown({ intake, sender }: Pick<Source, 'intake' | 'sender'>): string {
+  const way = intake === 'api' ? 'a client of the API' : intake
+  if (sender === null) return way
+  return sender === OTHERS ? `other senders: ${intake}` : `${way}: ${sender}`
+}
+
+/** Of what no key or client sends. */
+export const nobodysKeyShown = ({ sender }: Pick<Source, 'sender'>): string =>
+  sender === OTHERS ? 'several' : 'people’s sign-ins'
+
 /** Whose calls are waited for: those of one credential, or of all that send alike. */
 export interface Awaited {
   readonly credential: string | undefined

@@ -3,6 +3,7 @@ import { Fragment } from 'preact'
 import { linkTo } from '../../../figures/address.js'
 import { whyPassedOver } from '../../../figures/coverage.js'
 import { countShown } from '../../../figures/shown.js'
+import { nobodysKeyShown, senderShown } from '../../../figures/sources.js'
 import type { List } from '../../api/use-list.js'
 import { Ago } from '../../parts/instant.js'
 import { ListSection } from '../../parts/list-section.js'
@@ -54,7 +55,7 @@ interface RowProps {
 const Row = ({ source, params }: RowProps) => (
   <tr>
     <th scope="row">
-      <Name>{source.sender === null ? source.intake : `${source.intake}: ${source.sender}`}</Name>
+      <Name>{senderShown(source)}</Name>
     </th>
     <td>
       <Credential source={source} params={params} />
@@ -71,8 +72,9 @@ const Row = ({ source, params }: RowProps) => (
   </tr>
 )
 
-function Credential({ source: { credential: id, credential_name: name, calls }, params }: RowProps) {
-  if (id === null) return <>people’s sign-ins</>
+function Credential({ source, params }: RowProps) {
+  const { credential: id, credential_name: name, calls } = source
+  if (id === null) return <>{nobodysKeyShown(source)}</>
   if (name === null) return <Id>{id}</Id>
   return <Sender name={name} calls={calls} params={params} />
 }
@@ -86,7 +88,10 @@ function LastCall({ source, params }: RowProps) {
     <>
       <Ago ms={atMs} />{' '}
       {last !== null && (
-        <a href={linkTo('explorer', params, { record: last.id })} aria-label={`Open the last call of ${source.intake}`}>
+        <a
+          href={linkTo('explorer', params, { record: last.id })}
+          aria-label={`Open the last call of ${senderShown(source)}`}
+        >
           open
         </a>
       )}
