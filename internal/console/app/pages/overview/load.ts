@@ -44,17 +44,19 @@ interface Asked {
 }
 
 /**
- * Loads all reports at once, as of the newest record: nothing is newer. Where no record of the last minutes can be
- * seen, the first report says as of when the others are asked.
+ * Loads all reports at once, as of the newest record: nothing is newer. Where no record can be seen, the first report
+ * says as of when the others are asked.
  */
 export async function loadOverview(asked: Asked, signal: AbortSignal): Promise<OverviewFigures> {
   const newestAtMs = asked.newestAtMs ?? (await readNewest())?.atMs
-  if (newestAtMs === undefined || newestAtMs < Date.now() - AS_OF_AGE_MS_MAX)
-    return readReports(asked, undefined, signal)
+  if (newestAtMs === undefined) return readReports(asked, undefined, signal)
+  const nowMs = Date.now()
+  // Of a quiet tenant the newest record is older than the service still answers, and a minute ago says the same.
+  const asOfMs = newestAtMs < nowMs - AS_OF_AGE_MS_MAX ? nowMs - MINUTE_MS : newestAtMs
   try {
-    return await readReports(asked, new Date(newestAtMs).toISOString(), signal)
+    return await readReports(asked, new Date(asOfMs).toISOString(), signal)
   } catch (cause) {
-    // The clock of this computer may be wrong: the instant is older than the service still answers.
+    // The clock of this computer may be wrong: the service has not yet, or no longer, an answer as of the instant.
     if (!(cause instanceof ApiProblem) || cause.status !== 400) throw cause
     return readReports(asked, undefined, signal)
   }
@@ -62,6 +64,7 @@ export async function loadOverview(asked: Asked, signal: AbortSignal): Promise<O
 
 /** The service answers as of an instant within the last hour. */
 const AS_OF_AGE_MS_MAX = 50 * 60 * 1_000
+const MINUTE_MS = 60_000
 
 async function readReports(
   { period, comparison, stated, zone, by, filters }: Asked,
