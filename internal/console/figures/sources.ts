@@ -3,14 +3,14 @@ import type { Source } from 'attribution-service/sdk/api'
 /** In place of the senders beyond those that are counted separately, whatever their credentials. */
 const OTHERS = 'other'
 
-/** The program that sends, where it says which: calls of the API themselves do not. */
-export function senderShown({ intake, sender }: Pick<Source, 'intake' | 'sender'>): string {
-  const way = intake === 'api' ? 'a client of the API' : intake
+/** The way that calls come, and the program that sends them, where it says which: clients of the API do not. */
+export function wayShown({ intake, sender }: Pick<Source, 'intake' | 'sender'>): string {
+  const way = intake === 'api' ? 'the API' : intake
   if (sender === null) return way
-  return sender === OTHERS ? `other senders: ${intake}` : `${way}: ${sender}`
+  return `${way}: ${sender === OTHERS ? 'other senders' : sender}`
 }
 
-/** Of what no key or client sends. */
+/** Of what has no credential of its own. */
 export const nobodysKeyShown = ({ sender }: Pick<Source, 'sender'>): string =>
   sender === OTHERS ? 'several' : 'people’s sign-ins'
 

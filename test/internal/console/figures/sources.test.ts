@@ -2,7 +2,7 @@ import type { Source } from 'attribution-service/sdk/api'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { whyPassedOver } from '../../../../internal/console/figures/coverage.js'
-import { arrivalsByKey, lightOf, nobodysKeyShown, senderShown } from '../../../../internal/console/figures/sources.js'
+import { arrivalsByKey, lightOf, nobodysKeyShown, wayShown } from '../../../../internal/console/figures/sources.js'
 
 const NONE = { count: 0, reasons: [] }
 const at = (seconds: number): string => new Date(Date.UTC(2026, 10, 29) + seconds * 1_000).toISOString()
@@ -102,16 +102,16 @@ describe('the light', () => {
   })
 })
 
-test('a sender is the program that it says to be, and the API is none', () => {
-  expect(senderShown({ intake: 'otlp', sender: '@traceloop/instrumentation-openai' })).toBe(
+test('calls come through the API or another intake, and from the program that says which it is', () => {
+  expect(wayShown({ intake: 'otlp', sender: '@traceloop/instrumentation-openai' })).toBe(
     'otlp: @traceloop/instrumentation-openai',
   )
-  expect(senderShown({ intake: 'kong', sender: null })).toBe('kong')
-  expect(senderShown({ intake: 'api', sender: null })).toBe('a client of the API')
+  expect(wayShown({ intake: 'kong', sender: null })).toBe('kong')
+  expect(wayShown({ intake: 'api', sender: null })).toBe('the API')
 })
 
 test('senders that are counted together are no program, and not of people', () => {
-  expect(senderShown({ intake: 'otlp', sender: 'other' })).toBe('other senders: otlp')
+  expect(wayShown({ intake: 'otlp', sender: 'other' })).toBe('otlp: other senders')
   expect(nobodysKeyShown({ sender: 'other' })).toBe('several')
   expect(nobodysKeyShown({ sender: null })).toBe('people’s sign-ins')
 })

@@ -3,7 +3,7 @@ import { Fragment } from 'preact'
 import { linkTo } from '../../../figures/address.js'
 import { whyPassedOver } from '../../../figures/coverage.js'
 import { countShown } from '../../../figures/shown.js'
-import { nobodysKeyShown, senderShown } from '../../../figures/sources.js'
+import { nobodysKeyShown, wayShown } from '../../../figures/sources.js'
 import type { List } from '../../api/use-list.js'
 import { Ago } from '../../parts/instant.js'
 import { ListSection } from '../../parts/list-section.js'
@@ -12,7 +12,7 @@ import { Sender } from './sender.js'
 
 const HEAD = [
   'sent by',
-  'with',
+  'through',
   'last call received',
   '#received',
   '#calls',
@@ -55,10 +55,10 @@ interface RowProps {
 const Row = ({ source, params }: RowProps) => (
   <tr>
     <th scope="row">
-      <Name>{senderShown(source)}</Name>
+      <Credential source={source} params={params} />
     </th>
     <td>
-      <Credential source={source} params={params} />
+      <Name>{wayShown(source)}</Name>
     </td>
     <td>
       <LastCall source={source} params={params} />
@@ -90,7 +90,7 @@ function LastCall({ source, params }: RowProps) {
       {last !== null && (
         <a
           href={linkTo('explorer', params, { record: last.id })}
-          aria-label={`Open the last call of ${senderShown(source)}`}
+          aria-label={`Open the last call through ${wayShown(source)}`}
         >
           open
         </a>
