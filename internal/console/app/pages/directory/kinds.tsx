@@ -24,7 +24,7 @@ export const SERVICES: Kind<Service> = {
   path: '/api/v1/directory/services',
   named: 'name',
   nameOf: ({ name }) => name,
-  head: ['owner', 'also called', 'from a day on'],
+  head: ['owner', 'also called', 'from a date'],
   cells: ({ owner, aliases, changes }) => [
     <Name key="owner">{owner}</Name>,
     aliases.join(', '),
@@ -53,8 +53,7 @@ export const SERVICES: Kind<Service> = {
         defaultValue={entry?.aliases.join(', ')}
       />
       <p class="muted">
-        Another owner applies to calls of all times. One from a day on, a new name or a merge: by a file, or over the
-        API.
+        Another owner applies to calls of all times. One from a date, a new name or a merge: by a file, or over the API.
       </p>
     </>
   ),
