@@ -74,6 +74,34 @@ test('figures of the question before are dimmed as soon as another is asked, and
   await expect.poll(async () => new Set(await opacity())).toEqual(new Set(['1']))
 })
 
+test('what belongs to figures of the question before is asked for no longer, and what is known not again', async () => {
+  const CHANGES = '/v1/reports/changes'
+  const [asked, ended]: [string[], string[]] = [[], []]
+  const ofChanges = (into: string[]) => (request: { url(): string }) =>
+    void (request.url().includes(CHANGES) && into.push(request.url()))
+  page.on('request', ofChanges(asked))
+  page.on('requestfailed', ofChanges(ended))
+
+  await page.locator('.controls select').first().selectOption('service')
+  await page.waitForSelector('main > .shown[aria-busy=false] [data-scope*=\'"by":"service"\']')
+  expect(asked).toEqual([])
+
+  const held: Route[] = []
+  await page.route(REPORTS, (route) => void held.push(route))
+  await page.locator('section.changes select').selectOption('owner')
+  await expect.poll(() => asked.length).toBe(1)
+  await page.locator('.controls select').first().selectOption('owner')
+  await expect.poll(() => ended.length).toBe(1)
+  expect(asked).toHaveLength(1)
+
+  await page.unroute(REPORTS)
+  await Promise.all(held.map((route) => route.continue().catch(() => undefined)))
+  await page.waitForSelector('section.changes .shown[aria-busy=false] th:text-is("owner")')
+  expect(asked).toHaveLength(2)
+  page.removeAllListeners('request')
+  page.removeAllListeners('requestfailed')
+})
+
 test('a stopped store is said on every page within two seconds, with since when and that calls are kept', async () => {
   const since = new Date(Date.now() - 5_000).toISOString()
   const dependencies = [{ name: 'store', status: 'down', since }]

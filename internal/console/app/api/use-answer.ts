@@ -1,4 +1,5 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { createContext } from 'preact'
+import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks'
 import { SignInRefused } from '../session/tokens.js'
 import { ApiProblem, isPassing } from './ask.js'
 
@@ -18,8 +19,12 @@ export interface Answer<T> {
 
 const SLOW_MS = 2_000
 
+/** Whether the figures around are of an earlier question, and those of the last one on their way. */
+export const IsEarlier = createContext(false)
+
 /**
- * Loads when `key` changes and when `reload` is called.
+ * Loads when `key` changes and when `reload` is called; but not within figures that are of an earlier question: a load
+ * ends there, since the figures that are on their way need the store more, and begins again if it is still wanted then.
  *
  * @param key what is asked; an empty one asks nothing
  * @param load must not depend on anything that the key leaves out
@@ -32,6 +37,9 @@ export function useAnswer<T>(key: string, load: (signal: AbortSignal) => Promise
   const loader = useRef(load)
   loader.current = load
   const underWay = useRef<'nothing' | 'load' | 'load and another'>('nothing')
+  const waits = useContext(IsEarlier)
+  // The attempt whose answer is there: it is not asked again where it only had to wait.
+  const answered = useRef('')
 
   // From now on, though the load begins once the page is drawn: a reload until then would end it.
   const again = useCallback(() => {
@@ -41,16 +49,17 @@ export function useAnswer<T>(key: string, load: (signal: AbortSignal) => Promise
 
   // A round is one more attempt at the same key.
   useEffect(() => {
-    if (key === '') {
-      underWay.current = 'nothing'
-      return
-    }
+    const attempt = key === '' ? '' : `${round} ${key}`
+    const isDone = answered.current === attempt || key === ''
+    if (!waits) answered.current = isDone ? attempt : ''
+    setLoading(!isDone)
+    underWay.current = isDone || waits ? 'nothing' : 'load'
+    if (isDone || waits) return
     const abort = new AbortController()
-    underWay.current = 'load'
-    setLoading(true)
     const slow = setTimeout(() => setSlow(true), SLOW_MS)
     const settle = (next: { value?: T; problem?: ApiProblem }): void => {
       if (abort.signal.aborted) return
+      answered.current = attempt
       if (underWay.current === 'load and another') again()
       else {
         underWay.current = 'nothing'
@@ -77,7 +86,7 @@ export function useAnswer<T>(key: string, load: (signal: AbortSignal) => Promise
       clearTimeout(slow)
       setSlow(false)
     }
-  }, [key, round, again])
+  }, [key, round, waits, again])
 
   const reload = useCallback(() => {
     if (underWay.current === 'nothing') again()

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact'
+import { useContext } from 'preact/hooks'
 import { linkTo } from '../../figures/address.js'
 import { scopeShown } from '../../figures/words.js'
 import { useAddress } from '../address/address.js'
 import { type ApiProblem, isPassing } from '../api/ask.js'
-import type { Answer } from '../api/use-answer.js'
+import { type Answer, IsEarlier } from '../api/use-answer.js'
 import { Copies } from './copy.js'
 
 /** What a page says when it has no figures to show, or not all of them. */
@@ -99,6 +100,7 @@ export function Shown<T>({
   readonly children: (value: T) => ComponentChildren
 }) {
   const { value, problem, isSlow, isEarlier, reload } = answer
+  const isAround = useContext(IsEarlier)
   return (
     <>
       {isSlow && <Slow what={what} />}
@@ -107,7 +109,7 @@ export function Shown<T>({
         problem === undefined && placeholder
       ) : (
         <div class="shown" aria-busy={isEarlier}>
-          {children(value)}
+          <IsEarlier.Provider value={isAround || isEarlier}>{children(value)}</IsEarlier.Provider>
         </div>
       )}
     </>
