@@ -34,7 +34,7 @@ export function AddSchedule({ onClose, onSaved }: FormProps) {
       </p>
       <Form verb="Add the schedule" send={send} onLeave={onClose}>
         <div class="pair">
-          <Field label="Name" name="name" required placeholder="Chargeback for the FinOps lake" />
+          <Field label="Name" name="name" required placeholder="For the FinOps lake" />
           <Choice label="A file for" name="cadence" choices={CADENCES} />
           <FileKind />
         </div>
@@ -69,7 +69,7 @@ const Destination = ({ of }: { readonly of: Schedule['destination'] | undefined 
       <Field label="Bucket" name="bucket" required defaultValue={of?.bucket} placeholder="acme-finops" />
       <Field label="Region" name="region" required defaultValue={of?.region} placeholder="eu-central-1" />
       <Field label="Prefix" hint="(none)" name="prefix" defaultValue={of?.prefix} placeholder="chargeback" />
-      <Field label="Endpoint" hint="(AWS S3 in the region)" name="endpoint" defaultValue={of?.endpoint} />
+      <Field label="Endpoint" hint="(AWS S3)" name="endpoint" defaultValue={of?.endpoint} />
       <Field label="Access key id" name="access_key_id" required defaultValue={of?.access_key_id} />
       <Field label="Secret access key" name="secret_access_key" type="password" required />
     </div>
