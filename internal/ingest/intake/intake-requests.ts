@@ -95,7 +95,8 @@ export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps)
     const pace = deps.room.pace.of(networkOf(plainAddress(remoteAddress)), remotePort)
     // Node hands over thousands of requests in one turn of the event loop. Where one has its turn it is read at once, so
     // that few are under way.
-    await new Promise<void>((resolve) => pace(firstBytesOf(message), resolve))
+    const turn = (bytes: number): Promise<void> => new Promise((resolve) => pace(bytes, resolve))
+    await turn(firstBytesOf(message))
     const path = routePath(message.url ?? '')
     const route = routeAt.get(path)
     const address = addressOfMessage(message, deps.clientAddressOf)
@@ -119,6 +120,8 @@ export function intakeRequests(routes: readonly IntakeRoute[], deps: IntakeDeps)
       request.budget = caller.budgets.ingest
       const result = await handle(request, route, caller, deps)
       if (result === undefined) return
+      // One message of the log may hold the events of hundreds of requests.
+      await turn(0)
       if ('code' in result) {
         deps.admission.received.refused(caller, route.intake, result.code, deps.admission.clock())
         request.refuse(result)

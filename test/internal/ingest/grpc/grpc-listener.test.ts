@@ -302,6 +302,21 @@ describe('limits', () => {
     expect(await mostPerTurn(400, () => refused)).toBeLessThanOrEqual(LOTS)
   })
 
+  test('let few calls be answered in one turn of the event loop, which one message of the log may hold', async () => {
+    await start({ isLogHeld: true })
+    const held = Array.from({ length: 12 }, connected)
+    let answered = 0
+    for (const session of held) {
+      for (let call = 0; call < 32; call++) {
+        void callGrpc(session, EXPORT.traces, traces(1), withKey()).then(() => answered++)
+      }
+    }
+    while (gateway.admission.groups.waiting < 12 * 32) await nextTurn()
+    gateway.release()
+
+    expect(await mostPerTurn(12 * 32, () => answered)).toBeLessThanOrEqual(LOTS)
+  })
+
   test('leave room for another address, whatever one address has begun', async () => {
     const session = await start()
     const from = (localAddress: string): ClientHttp2Session => {

@@ -56,7 +56,7 @@ async function raw(gateway: IntakeGateway, ...parts: readonly (string | Buffer)[
   return text
 }
 
-test('the time of a request begins before it waits for its turn', async () => {
+test('the time of a request includes what it and its answer wait for their turns', async () => {
   let nowMs = Date.now()
   const gateway = await start({ clock: () => nowMs })
   const noted = vi.spyOn(AccessLog.prototype, 'note')
@@ -68,7 +68,7 @@ test('the time of a request begins before it waits for its turn', async () => {
   await postIntake(gateway, '/intake/litellm', batch(1))
   paced.mockRestore()
 
-  expect(noted).toHaveBeenCalledWith(expect.objectContaining({ status: 200, duration_ms: 3_000 }))
+  expect(noted).toHaveBeenCalledWith(expect.objectContaining({ status: 200, duration_ms: 6_000 }))
 })
 
 describe('a batch', () => {

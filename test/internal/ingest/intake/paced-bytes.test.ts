@@ -32,6 +32,18 @@ test('pieces of a connection pass in their order, and never many in one turn', a
   )
 })
 
+test('few requests pass in one turn, however small they are', async () => {
+  const pace = new PacedBytes().of('', 1)
+  let passed = 0
+  for (let request = 0; request < 40; request++) pace(0, () => passed++)
+
+  for (let before = 0; before < 40; ) {
+    expect(passed - before).toBeLessThanOrEqual(4)
+    before = passed
+    await nextTurn()
+  }
+})
+
 test('a piece that brings the next one, as a stream does, takes its place behind the others', async () => {
   const pace = new PacedBytes().of('', 1)
   const passed: string[] = []
