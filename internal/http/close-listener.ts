@@ -3,7 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /** A turn of the event loop without work takes less; one that accepts a connection, more. */
 const QUIET_TURN_MS = 0.05
-const LOOKED_FOR_MS_MAX = 1_000
+/** For so long, and in so many turns at least, it is looked for: a busy machine may stop the process in one of them. */
+const LOOKED_FOR_MS = 1_000
+const LOOKED_AT_TURNS = 50
 /** In which the request of a connection that was accepted last arrives. */
 const LAST_REQUESTS_MS = 300
 
@@ -12,12 +14,12 @@ const LAST_REQUESTS_MS = 300
  * it is closed right behind a turn of the event loop that has accepted all of them and had nothing else to do.
  */
 export async function closeListener(close: () => void): Promise<void> {
-  const deadline = performance.now() + LOOKED_FOR_MS_MAX
-  for (;;) {
+  const deadline = performance.now() + LOOKED_FOR_MS
+  for (let turn = 1; ; turn++) {
     const before = performance.now()
     await new Promise(setImmediate)
     const now = performance.now()
-    if (now - before < QUIET_TURN_MS || now > deadline) break
+    if (now - before < QUIET_TURN_MS || (turn >= LOOKED_AT_TURNS && now > deadline)) break
   }
   close()
   await sleep(LAST_REQUESTS_MS)
