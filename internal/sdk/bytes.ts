@@ -1,10 +1,3 @@
-/** Where bytes are found in others; -1: nowhere. */
-export function placeOf(wanted: Uint8Array, bytes: Uint8Array): number {
-  const first = wanted[0] as number
-  for (let at = bytes.indexOf(first); at >= 0; at = bytes.indexOf(first, at + 1)) if (isAt(wanted, bytes, at)) return at
-  return -1
-}
-
 export function isAt(wanted: Uint8Array, bytes: Uint8Array, at: number): boolean {
   for (let place = 0; place < wanted.length; place++) if (bytes[at + place] !== wanted[place]) return false
   return true

@@ -20,13 +20,13 @@ export class EventScanner {
     })
   }
 
-  /** @param found by a search that was made before */
-  push(bytes: Uint8Array, found?: number): void {
+  /** @param isSaid as `statesNothing` has found */
+  push(bytes: Uint8Array, isSaid?: boolean): void {
     const isEnd = endsEvent(bytes)
     const isKnown = isEnd && this.isBetweenEvents && this.hasId && this.hasModel
-    const isSaid = isKnown && (found ?? searched(bytes)) !== MAY_STATE
-    if (!isSaid) this.scanner.push(bytes)
-    this.isBetweenEvents = isEnd && (isSaid || this.scanner.isBetweenAnswers)
+    const isStepped = isKnown && (isSaid ?? statesNothing(bytes))
+    if (!isStepped) this.scanner.push(bytes)
+    this.isBetweenEvents = isEnd && (isStepped || this.scanner.isBetweenAnswers)
   }
 }
 
@@ -48,7 +48,7 @@ export function endsEvent(bytes: Uint8Array): boolean {
  */
 const WORDS = ['"usage', 'error"', '_stop"', '"meta"', 'trics"'].map((word) => new TextEncoder().encode(word))
 const PAIRS_OF_WORD = 5
-const NULL = new TextEncoder().encode('":null')
+const NULLS = ['":null', '": null'].map((value) => new TextEncoder().encode(value))
 
 /** By six bits of two bytes: the word that has them, and where in it; 0: none has. */
 const PLACES = new Uint8Array(1 << 12)
@@ -60,12 +60,13 @@ function pairAt(bytes: Uint8Array, at: number): number {
   return (((bytes[at] as number) & 0x3f) << 6) | ((bytes[at + 1] as number) & 0x3f)
 }
 
-export const SAYS_NOTHING = -1
-export const MAY_STATE = -2
-
-/** Whether bytes may state anything, or where the first usage is if they state none but such as are null. */
-export function searched(bytes: Uint8Array): number {
-  let first = SAYS_NOTHING
+/**
+ * Whether events state nothing but a usage that is null.
+ *
+ * @param onNull told from where to where each of these is; it may change those bytes
+ */
+export function statesNothing(bytes: Uint8Array, onNull?: (bytes: Uint8Array, from: number, to: number) => void) {
+  let isNothing = true
   // Of the pairs of a word, one is looked at.
   for (let at = 0; at + 1 < bytes.length; at += PAIRS_OF_WORD) {
     const place = PLACES[pairAt(bytes, at)] as number
@@ -74,8 +75,11 @@ export function searched(bytes: Uint8Array): number {
     const word = WORDS[(place - 1 - inWord) / PAIRS_OF_WORD] as Uint8Array
     const begin = at - inWord
     if (begin < 0 || !isAt(word, bytes, begin)) continue
-    if (!isAt(NULL, bytes, begin + word.length)) return MAY_STATE
-    if (first === SAYS_NOTHING) first = begin
+    const end = begin + word.length
+    const value = NULLS.find((each) => isAt(each, bytes, end))
+    if (value !== undefined) onNull?.(bytes, begin, end + value.length)
+    else if (onNull === undefined) return false
+    else isNothing = false
   }
-  return first
+  return isNothing
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Answer } from '../../../internal/sdk/answer.js'
 import { AnswerScanner } from '../../../internal/sdk/answer-scanner.js'
-import { EventScanner, MAY_STATE, SAYS_NOTHING, searched } from '../../../internal/sdk/event-scanner.js'
+import { EventScanner, statesNothing } from '../../../internal/sdk/event-scanner.js'
 import { STATED_USAGES } from '../../support/stated-usages.js'
 
 const encoder = new TextEncoder()
@@ -59,14 +59,22 @@ test('once an answer is known, parts that say nothing about it are not looked at
   expect(read(EventScanner, [first, part, part, part, last]).count).toBe(3)
 })
 
-test('names are found wherever they are, and where the first usage is that is null', () => {
+test('names are found wherever they are, and so is each usage that is null', () => {
   const words = ['"usage":{', '"usageMetadata":', '"error":', '"message_stop"', '"meta":', '"amazon-invocationMetrics"']
-  const nulls = fc.array(fc.stringMatching(/^[x{}":,]{0,20}$/), { maxLength: 3 })
+  const texts = fc.array(fc.stringMatching(/^[x{}":,]{0,20}$/), { minLength: 1, maxLength: 4 })
+  const nulls = fc.constantFrom('"usage":null', '"usage": null')
   fc.assert(
-    fc.property(fc.stringMatching(/^[x{}":,]{0,40}$/), nulls, fc.constantFrom(...words), (before, more, word) => {
-      const text = [before, ...more].join('"usage":null')
-      expect(searched(encoder.encode(text))).toBe(more.length === 0 ? SAYS_NOTHING : before.length)
-      expect(searched(encoder.encode(`${text}${word}${before}`))).toBe(MAY_STATE)
+    fc.property(texts, nulls, fc.constantFrom(...words), (parts, nothing, word) => {
+      const isNothing = (text: string) => {
+        const found: string[] = []
+        const bytes = encoder.encode(text)
+        const all = statesNothing(bytes, (_, from, to) => found.push(text.slice(from, to)))
+        expect([found, statesNothing(bytes)]).toEqual([parts.slice(1).map(() => nothing), all])
+        return all
+      }
+      expect(isNothing(parts.join(nothing))).toBe(true)
+      expect(isNothing(`${parts.join(nothing)}${word}x`)).toBe(false)
+      expect(isNothing(`x${word}${parts.join(nothing)}`)).toBe(false)
     }),
   )
 })
