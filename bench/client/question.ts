@@ -73,7 +73,8 @@ function partsOf(part: Uint8Array): ReadableStream {
   return new ReadableStream(
     {
       pull(controller) {
-        controller.enqueue(left-- > 0 ? part : LAST)
+        // Each part is its reader's, as from a socket.
+        controller.enqueue((left-- > 0 ? part : LAST).slice())
         if (left < 0) controller.close()
       },
     },
