@@ -153,6 +153,8 @@ class _WithoutUsage:
         data = self._rest + part
         end = data.rfind(b"\n") + 1
         lines, self._rest = data[:end], data[end:]
+        # As OpenAI writes it in each part; within a text, the quotes would be escaped.
+        lines = lines.replace(b',"usage":null', b"")
         if b'"usage"' not in lines and not self._is_taken_out:
             return lines
         return b"".join(map(self._line, lines.splitlines(keepends=True)))

@@ -233,6 +233,14 @@ class Calls(unittest.TestCase):
             self.assertIs(response.request, request)
             self.assertEqual(self.event()["provider_usage"], USAGE)
 
+    def test_a_usage_that_is_null_is_taken_out_however_it_is_written(self):
+        for nothing in (b',"usage":null', b', "usage": null'):
+            part = b'data: {"choices":[{"delta":{"content":",\\"usage\\":null"}}]%s}\n\n'
+            answer = httpx.event_stream([part % nothing, *httpx.events(LAST)])
+            response = self.send(answer, httpx.post(CHAT, {**ASKED, "stream": True}), stream=True)
+            self.assertEqual(response.read(), part % b"" + b"data: [DONE]\n\n")
+            self.assertEqual(self.event()["provider_usage"], USAGE)
+
     def test_the_usage_that_the_caller_asks_for_is_the_callers(self):
         request = httpx.post(CHAT, {**ASKED, "stream": True, "stream_options": {"include_usage": True}})
         response = self.send(self.answers_as_asked, request, stream=True)
@@ -465,6 +473,35 @@ class Calls(unittest.TestCase):
         response.read()
         self.assertEqual(len(self.events()), 1)
         self.assertEqual(self.attribution.counts.recorded, 1)
+
+    def test_threads_that_call_at_once_have_each_call_recorded_once(self):
+        def answer(request, kind):
+            is_stream = json.loads(request.content).get("stream")
+            return (self.answers_as_asked if is_stream else httpx.json_answer(CHAT_ANSWER))(request, kind)
+
+        client = self.attribution.wrap(httpx.Client(answer))
+        streamed = httpx.post(CHAT, {**ASKED, "stream": True})
+
+        def calls(thread):
+            for number in range(50):
+                with context(identity="%d.%d" % (thread, number)):
+                    client.send(httpx.post(CHAT, ASKED))
+                    client.send(streamed, stream=True).read()
+                    left = client.send(streamed, stream=True)
+                    next(left.iter_bytes())
+                    left.close()
+
+        threads = [threading.Thread(target=calls, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+        found = [(event["attributed_identity"], event["outcome"]) for event in self.events()]
+        each = ["success", "success", "cancelled"]
+        made = [("%d.%d" % (thread, number), end) for thread in range(8) for number in range(50) for end in each]
+        self.assertEqual(sorted(found), sorted(made))
+        self.assertEqual(self.attribution.counts, (1200, 1200, 0, 0))
 
     def test_asynchronous_clients_are_the_same(self):
         async def run():
