@@ -49,6 +49,8 @@ _NEXT = re.compile(
     rb'(?:"(?=' + _WANTED + rb")(" + _REST + rb')"\s*:\s*(?:"(' + _REST + rb')"|(true\b|[{\[]))?|([{}\[\]]))',
     re.DOTALL,
 )
+# Of streams that were asked for their usage, each part but the last has one.
+_NULL_USAGES = (b'"usage":null', b'"usage": null')
 _QUOTE = ord('"')
 _OPENING = b"{["
 
@@ -126,7 +128,10 @@ class Scanner:
         if self._is_stream and self._is_known:
             # Nearly all events of a stream are a line with a word of what is said.
             line_end = data.find(b"\n", at)
-            is_word = data.find(b'"usage', at, line_end) < 0 and data.find(b'"error"', at, line_end) < 0
+            usage = data.find(b'"usage', at, line_end)
+            if usage >= 0 and data.startswith(_NULL_USAGES, usage):
+                usage = data.find(b'"usage', usage + 1, line_end)
+            is_word = usage < 0 and data.find(b'"error"', at, line_end) < 0
             if line_end >= 0 and is_word and data.find(b'"billed_units"', at, line_end) < 0:
                 return line_end
         self._depth = 1

@@ -53,9 +53,10 @@ class Scan(unittest.TestCase):
             self.assertEqual([usage for _, usage in found_in([data])], [USAGE] * len(ANSWERS))
 
     def test_steps_over_the_events_of_a_stream_that_say_nothing_of_it(self):
-        word = b'data: {"id":"a","choices":[{"delta":"word"}]}\n\n'
-        data = word * 3 + b'data: {"id":"a","usage":{"n":1}}\n\ndata: [DONE]\n\n'
-        self.assertEqual(found_in([data], True), [({"id": "a"}, None), ({"id": "a"}, {"n": 1})])
+        for nothing in (b"", b',"usage":null', b', "usage": null'):
+            word = b'data: {"id":"a","choices":[{"delta":"word"}]%s}\n\n' % nothing
+            data = word * 3 + b'data: {"id":"a","x":{"usage":null},"usage":{"n":1}}\n\ndata: [DONE]\n\n'
+            self.assertEqual(found_in([data], True), [({"id": "a"}, None), ({"id": "a"}, {"n": 1})])
 
     def test_keeps_nothing_of_what_was_said(self):
         kept = []
