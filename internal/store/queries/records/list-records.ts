@@ -14,6 +14,8 @@ import { Bindings, clauseOf, operandOf } from './conditions.js'
 import { providerSql } from './provider-sql.js'
 import {
   type After,
+  LONG_PAGES,
+  likelyEnd,
   matchSample,
   mostSelectiveFirst,
   ordersOf,
@@ -125,9 +127,6 @@ const SPARE = 1.25
 /** Holds all records, in the order of `event_time`. */
 const BASE = tableSortedBy('event_time')
 
-/** For this many pages or more, a sample's estimate is not wrong by a whole page. */
-const LONG_PAGES = 8
-
 const SHOWN_OF_VIEW = "export_eligibility != 'residency_restricted'"
 
 /**
@@ -233,7 +232,7 @@ async function rowsBehind(
 ): Promise<StoredAttribution[]> {
   const stretches = last === undefined ? [EVERYTHING] : stretchesBehind(last, page)
   const rows: StoredAttribution[] = []
-  for (const stretch of stretches) {
+  for (const stretch of likelyPartsFirst(stretches, page, last)) {
     rows.push(...(await readStretch(page, stretch, rowsMax - rows.length, validity)))
     if (rows.length === rowsMax) break
   }
@@ -378,6 +377,20 @@ function stretchesBehind(after: After, { question, table, sampled, bindings }: P
   const isLong = isInOrder && recordsLeftOfValue(after, question.sort, sampled) > LONG_PAGES * question.limit
   if (!isLong) return [{ bounds: [`${ofOthers} OR (${ofValue})`], left: [] }]
   return [ofValue, ofOthers].map((stretch) => ({ bounds: [stretch], left: [] }))
+}
+
+/** A page by time is read to where it likely ends, without the parts of other months; what is beyond only if needed. */
+function likelyPartsFirst(
+  stretches: readonly Stretch[],
+  { question, table, sampled, bindings }: PageQuery,
+  after: After | undefined,
+): readonly Stretch[] {
+  const endMs = likelyEnd({ ...question, afterValue: after?.value }, sampled)
+  if (endMs === undefined || table !== BASE) return stretches
+  const end = operandOf('instant', String(endMs), bindings)
+  return (question.sort.isDescending ? ['>=', '<'] : ['<=', '>']).flatMap((than) =>
+    stretches.map(({ bounds, left }) => ({ bounds: [...bounds, `event_time ${than} ${end}`], left })),
+  )
 }
 
 /** Providers are sorted as they are shown, by their one names, which no table is sorted by. */

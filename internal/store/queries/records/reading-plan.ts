@@ -49,6 +49,8 @@ const FAR = 5
 const MATCHES_MIN = 8
 /** If more of the sample's values contain a text, all that do may be more than the engine looks up in an index. */
 const VALUES_MAX = 250
+/** For this many pages or more, a sample's estimate is not wrong by a whole page. */
+export const LONG_PAGES = 8
 /** More conditions are not compared with the sample: each takes nearly a millisecond of the gateway's own time. */
 const CONDITIONS_MAX = 8
 /** Rows that a table sorted by a filter's field reads in vain: the ends of the matching range, in every part. */
@@ -124,6 +126,25 @@ export function recordsLeftOfValue(
     (record, i) => marks[i] === 1 && record[field] === valueSampled && isBehind(record),
   )
   return left.length * sample.rowsOfEach
+}
+
+/**
+ * The `event_time`, in milliseconds, at which a page in its order almost always ends: most parts of the table, being of
+ * other months, lie beyond it.
+ */
+export function likelyEnd(
+  { sort, afterValue, limit }: PlannedQuestion,
+  sampled: SampleMatches | undefined,
+): number | undefined {
+  if (sampled === undefined || sort.field !== 'event_time') return undefined
+  const { sample, marksOf } = sampled
+  const marks = intersect(sample, [...marksOf.values()])
+  const isAhead = comesAfter(sort, afterValue)
+  const times = sample.records
+    .filter((record, i) => marks[i] === 1 && isAhead(record))
+    .map(({ event_time }) => Number(event_time))
+    .sort((one, other) => (sort.isDescending ? other - one : one - other))
+  return times[Math.max(MATCHES_MIN, Math.ceil((LONG_PAGES * limit) / sample.rowsOfEach)) - 1]
 }
 
 /** Tables with another order than the sort's, whose primary key finds some of the conditions. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { SortField } from '../../../../../internal/filters/filter-fields.js'
 import { parseFilters, type Sort } from '../../../../../internal/filters/parse.js'
 import {
+  likelyEnd,
   matchSample,
   mostSelectiveFirst,
   type PlannedQuestion,
@@ -233,4 +234,34 @@ test('what is left of a value are those asked for that have it and come behind',
   expect(left('confidence', '0.9000', true, look(['[served_model][eq]', 'model-0']))).toBe(150 * 3_333)
   expect(left('confidence', '0.9000', true, look(['[served_model][eq]', 'model-1']))).toBe(0)
   expect(left('served_model', 'model-1', true, undefined)).toBe(0)
+})
+
+describe('a page by time likely ends', () => {
+  const byTime = (isDescending: boolean): Sort => ({ field: 'event_time', isDescending })
+  const endOf = (asked: PlannedQuestion, rowsOfEach?: number) =>
+    likelyEnd(
+      asked,
+      matchSample(
+        asked.conditions,
+        sampleWith(() => ({}), rowsOfEach),
+      ),
+    )
+  const timeOf = (i: number): number => FIRST_MS + Math.floor((i * 365 * DAY_MS) / ROWS)
+
+  test('at the eighth match of a sample, in the order of the sort and behind the page before', () => {
+    expect(endOf(question([], byTime(true)))).toBe(timeOf(ROWS - 8))
+    expect(endOf(question([], byTime(false)))).toBe(timeOf(7))
+    expect(endOf(question([['[service][eq]', 'service-1']], byTime(false)))).toBe(timeOf(7 * 13 + 1))
+    expect(endOf(question([], byTime(false), String(timeOf(100))))).toBe(timeOf(107))
+  })
+
+  test('later where each record of the sample is one of few', () => {
+    expect(endOf(question([], byTime(false)), 8)).toBe(timeOf(50))
+  })
+
+  test('nowhere in particular where too few match, nothing is known, or the order is none of time', () => {
+    expect(endOf(question([], byTime(false), String(timeOf(ROWS - 7))))).toBeUndefined()
+    expect(endOf(question([], BY_COST))).toBeUndefined()
+    expect(likelyEnd(question([], byTime(true)), undefined)).toBeUndefined()
+  })
 })
