@@ -41,8 +41,11 @@ export const ATTRIBUTION_INDEXES = [
 
 const quotedName = (index: readonly [string, string]): string => `\`${nameOf(index)}\``
 
+/** The one that finds a record by its id; of `attributions` alone. */
+export const ID_INDEX = '`id_filter`'
+
 /** All skip indexes of all tables, for the setting `ignore_data_skipping_indices`. */
-export const INDEXES_OF_GRANULES: readonly string[] = [...[...INDEXES, TRACE_INDEX].map(quotedName), '`id_filter`']
+export const INDEXES_OF_GRANULES: readonly string[] = [...[...INDEXES, TRACE_INDEX].map(quotedName), ID_INDEX]
 
 /** The one of the instant at which a record became valid. */
 export const TIME_INDEX = '`valid_from_minmax`'
