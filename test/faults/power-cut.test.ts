@@ -11,8 +11,9 @@ import { isAlive } from '../support/alive.js'
 import { askAs } from '../support/ask.js'
 import { launchCluster } from '../support/cluster.js'
 import { type CutDisk, makeCutDisk, noCutDisk } from '../support/faults/cut-disk.js'
+import { untilWorkedOff } from '../support/faults/worked-off.js'
 import { sendTo, wireEvent } from '../support/gateway.js'
-import { CLI_MAIN, command } from '../support/instance.js'
+import { CLI_MAIN, command, connectTo } from '../support/instance.js'
 import { type Launched, launch } from '../support/processes.js'
 import { privateDataDir, UP_MAIN, upArgs } from '../support/service.js'
 import { allRecords, hundredMillionths } from '../support/trace.js'
@@ -28,6 +29,8 @@ const START_MS_MAX = 4_000
 const MEANWHILE_MS_MAX = 1_500
 /** Brokers on images of images are slow: so long without a new record, nothing more is to come. */
 const NO_RECORD_MS_MAX = 30_000
+/** Of what fifty cuts have left to do, on a machine that is busy. */
+const WORKED_OFF_MS_MAX = 600_000
 /** Of each call of gpt-4o-mini, in 1e-8 USD: 100 tokens at 0.15 and 10 at 0.60 USD per million. */
 const CALL_COST = 2_100n
 
@@ -258,6 +261,9 @@ async function expectOneRecordEach(
   port: number,
   { apiKey, tenantId }: Started,
 ): Promise<void> {
+  const broker = await connectTo({ dataDir })
+  console.log(await untilWorkedOff(broker, WORKED_OFF_MS_MAX))
+  await broker.close()
   const client = connectService(`http://127.0.0.1:${port}`, apiKey, 16)
   const idsOf = async (): Promise<string[]> => (await allRecords(client)).map(({ invocation_id }) => invocation_id)
   // Reports read sums that the inserts of records keep.

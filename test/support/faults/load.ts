@@ -3,19 +3,15 @@
  * of what it shows afterwards.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readCheckpoint } from '../../../internal/broker/checkpoint.js'
 import type { Broker } from '../../../internal/broker/connect.js'
-import { readLayout } from '../../../internal/broker/layout.js'
-import { lagOf } from '../../../internal/broker/log-lag.js'
 import { quarantineState } from '../../../internal/broker/quarantine-log.js'
-import { invocationLogs } from '../../../internal/broker/unprocessed.js'
 import type { HttpServiceClient } from '../../../internal/local/replay/client.js'
-import { CHECKPOINTS } from '../../../streams/buckets.js'
 import { addTenant, untilKnown } from '../instance.js'
 import type { Instance } from '../service.js'
 import { type Calls, openCalls, type Repeats, type TenantAccess } from './calls.js'
 import { type Facts, violationsOf } from './checker.js'
 import { clientOf, exportAll, settled, type Webhooks, walkOn } from './readers.js'
+import { untilWorkedOff } from './worked-off.js'
 
 export interface LoadOptions {
   readonly seed: string
@@ -45,6 +41,8 @@ const WALK_PAUSE_MS = 500
 const EXPORT_PAUSE_MS = 10_000
 const SETTLING = { quietMs: 2_000, msMax: 120_000 }
 const WEBHOOKS_MS_MAX = 60_000
+/** For so long may what was accepted wait for its records after the load. */
+const WORKED_OFF_MS_MAX = 120_000
 
 /** @param happens what happens under the load, which ends with it */
 export async function underLoad(options: LoadOptions, happens: (calls: Calls) => Promise<void>): Promise<LoadResult> {
@@ -73,7 +71,7 @@ export async function underLoad(options: LoadOptions, happens: (calls: Calls) =>
   over.abort()
   const walks = await walking
   await exporting
-  await untilWorkedOff(broker, print)
+  print(await untilWorkedOff(broker, WORKED_OFF_MS_MAX))
 
   const acceptedOf = (tenant: number): number =>
     calls.events.filter((event) => event.tenant === tenant && event.told.size > 0).length
@@ -96,28 +94,6 @@ export async function underLoad(options: LoadOptions, happens: (calls: Calls) =>
   )
   if (violations.length > 0) print(['Violations', ...violations].join('\n'))
   return { violations, events: calls.events.length, accepted }
-}
-
-/** For so long may what was accepted wait for its records after the load. */
-const WORKED_OFF_MS_MAX = 120_000
-
-/** Until every mailbox is read to its end: a report can have as many calls as are accepted before, by unclear ones. */
-async function untilWorkedOff(broker: Broker, print: (line: string) => void): Promise<void> {
-  const { layout } = (await readLayout(broker)) ?? {}
-  const startedAt = performance.now()
-  for (;;) {
-    const checkpoints = await broker.bucket(CHECKPOINTS)
-    const waiting: string[] = []
-    for (const log of await invocationLogs(broker.manager, layout?.partitions ?? 1)) {
-      const done = (await readCheckpoint(checkpoints, log.key))?.done ?? 0
-      const { messages } = await lagOf(broker.manager, log, done, Date.now())
-      if (messages > 0) waiting.push(`${messages} of ${log.key}`)
-    }
-    const ms = performance.now() - startedAt
-    if (waiting.length === 0) return print(`all is worked off ${Math.round(ms)} ms after the load`)
-    if (ms > WORKED_OFF_MS_MAX) return print(`not worked off: ${waiting.join(', ')}`)
-    await sleep(250)
-  }
 }
 
 /** Exports of the tenants in turn until it is stopped: each succeeds, whatever happens meanwhile. */
