@@ -2,6 +2,9 @@
 
 import collections
 import contextlib
+
+# Of host names: a child that is forked while a thread imports it would know it never, and lose all calls.
+import encodings.idna  # noqa: F401
 import json
 import logging
 import os
