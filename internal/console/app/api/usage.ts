@@ -11,21 +11,34 @@ export interface UsageReport {
   readonly suppressed: UsageAnswer['suppressed']
   /** Whether rows are left out, since there are more pages than were asked for. */
   readonly isCut: boolean
+  /** Where they go on. */
+  readonly next: string | undefined
 }
 
-/** @param pagesMax pages of 200 rows that are read at most */
-export async function readUsage(question: UsageQuestion, signal: AbortSignal, pagesMax = 1): Promise<UsageReport> {
+export const ROWS_A_PAGE = 200
+
+/**
+ * @param pagesMax pages of `ROWS_A_PAGE` that are read at most
+ * @param after the `next` of a report that is continued
+ */
+export async function readUsage(
+  question: UsageQuestion,
+  signal: AbortSignal,
+  pagesMax = 1,
+  after?: string,
+): Promise<UsageReport> {
   const rows: UsageRow[] = []
-  let cursor: string | undefined
+  let cursor = after
   for (let pages = 1; ; pages++) {
-    const query = new URLSearchParams({ limit: '200', ...(cursor !== undefined && { cursor }) })
+    const query = new URLSearchParams({ limit: String(ROWS_A_PAGE), ...(cursor !== undefined && { cursor }) })
     for (const [name, values] of Object.entries(question))
       for (const value of [values].flat()) query.append(name, value)
     const answer = await ask<UsageAnswer>(`/v1/reports/usage?${query}`, { signal })
     rows.push(...answer.data)
     cursor = answer.page.next_cursor
     if (cursor === undefined || pages === pagesMax) {
-      return { rows, scope: answer.report, suppressed: answer.suppressed, isCut: cursor !== undefined }
+      const isCut = cursor !== undefined
+      return { rows, scope: answer.report, suppressed: answer.suppressed, isCut, next: cursor }
     }
   }
 }

@@ -2,7 +2,7 @@ import { type Filter, filterParams } from '../../../figures/filters.js'
 import type { Period } from '../../../figures/period.js'
 import type { UsageRow } from '../../../figures/usage.js'
 import { ApiProblem } from '../../api/ask.js'
-import { readUsage, type UsageQuestion, type UsageReport } from '../../api/usage.js'
+import { ROWS_A_PAGE, readUsage, type UsageQuestion, type UsageReport } from '../../api/usage.js'
 import { readNewest } from '../../api/use-newest.js'
 
 /** Everything that the overview shows: answers of one endpoint, all as of one instant, so that its totals agree. */
@@ -30,7 +30,7 @@ export interface OverviewFigures {
 }
 
 /** Those of a month of thirty services. */
-const CELL_PAGES_MAX = 5
+const CELLS_MAX = 5 * ROWS_A_PAGE
 
 interface Asked {
   readonly period: Period
@@ -96,9 +96,17 @@ async function readReports(
  * they have no label: in the order of the labels they are the first.
  */
 async function readCells(question: UsageQuestion, by: string, signal: AbortSignal) {
-  const { rows, isCut: areCellsCut } = await readUsage({ ...question, sort: '-cost_usd' }, signal, CELL_PAGES_MAX)
-  if (!areCellsCut) return { cells: rows, areCellsCut }
-  const folded = await readUsage({ ...question, sort: by }, signal)
-  const cells = [...rows.filter((row) => !row.folded), ...folded.rows.filter((row) => row.folded)]
-  return { cells, areCellsCut }
+  const asked = { ...question, sort: '-cost_usd' }
+  const first = await readUsage(asked, signal)
+  if (first.next === undefined) return { cells: first.rows, areCellsCut: false }
+  const areCellsCut = first.scope.rows > CELLS_MAX
+  const [more, folded] = await Promise.all([
+    readUsage(asked, signal, CELLS_MAX / ROWS_A_PAGE - 1, first.next),
+    areCellsCut ? readUsage({ ...question, sort: by }, signal) : undefined,
+  ])
+  const cells = [...first.rows, ...more.rows]
+  if (folded === undefined) return { cells, areCellsCut }
+  return { cells: [...cells.filter(isApart), ...folded.rows.filter((row) => !isApart(row))], areCellsCut }
 }
+
+const isApart = (row: UsageRow): boolean => !row.folded
