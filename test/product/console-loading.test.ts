@@ -1,4 +1,4 @@
-import type { Browser, Page, Route } from 'playwright-core'
+import type { Browser, Page, Request, Route } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { askAs } from '../support/ask.js'
 import { attributedAll } from '../support/attributed.js'
@@ -74,32 +74,23 @@ test('figures of the question before are dimmed as soon as another is asked, and
   await expect.poll(async () => new Set(await opacity())).toEqual(new Set(['1']))
 })
 
-test('what belongs to figures of the question before is asked for no longer, and what is known not again', async () => {
+test('what belongs to figures of the question before is asked for no longer', async () => {
   const CHANGES = '/v1/reports/changes'
-  const [asked, ended]: [string[], string[]] = [[], []]
-  const ofChanges = (into: string[]) => (request: { url(): string }) =>
-    void (request.url().includes(CHANGES) && into.push(request.url()))
-  page.on('request', ofChanges(asked))
-  page.on('requestfailed', ofChanges(ended))
-
-  await page.locator('.controls select').first().selectOption('service')
-  await page.waitForSelector('main > .shown[aria-busy=false] [data-scope*=\'"by":"service"\']')
-  expect(asked).toEqual([])
+  const ended: string[] = []
+  const noteEnded = (request: Request): void => void (request.url().includes(CHANGES) && ended.push(request.url()))
+  page.on('requestfailed', noteEnded)
 
   const held: Route[] = []
   await page.route(REPORTS, (route) => void held.push(route))
   await page.locator('section.changes select').selectOption('owner')
-  await expect.poll(() => asked.length).toBe(1)
-  await page.locator('.controls select').first().selectOption('owner')
+  await expect.poll(() => held.some((route) => route.request().url().includes(CHANGES))).toBe(true)
+  await page.locator('.controls select').first().selectOption('service')
   await expect.poll(() => ended.length).toBe(1)
-  expect(asked).toHaveLength(1)
 
   await page.unroute(REPORTS)
   await Promise.all(held.map((route) => route.continue().catch(() => undefined)))
   await page.waitForSelector('section.changes .shown[aria-busy=false] th:text-is("owner")')
-  expect(asked).toHaveLength(2)
-  page.removeAllListeners('request')
-  page.removeAllListeners('requestfailed')
+  page.off('requestfailed', noteEnded)
 })
 
 test('a stopped store is said on every page within two seconds, with since when and that calls are kept', async () => {
