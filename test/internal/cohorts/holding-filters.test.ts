@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type FilterCell, holdingFilters } from '../../../internal/cohorts/holding-filters.js'
+import { drawn } from '../../support/run/rings.js'
 
 const K = 5
 type Field = 'service' | 'provider'
@@ -102,7 +103,7 @@ describe('filters', () => {
         const isOfFew = isFew(calls)
         expect([...atoms.values()].filter(isFew)).toEqual(isOfFew ? [calls] : [])
       }),
-      { numRuns: 500 },
+      { numRuns: drawn(500) },
     )
   })
 
@@ -117,7 +118,7 @@ describe('filters', () => {
         const atoms = groupedBy(calls, (call) => answered.map((filter) => matches(call, filter)).join())
         expect([...atoms.values()].filter(isFew)).toEqual([])
       }),
-      { numRuns: 500 },
+      { numRuns: drawn(500) },
     )
   })
 

@@ -5,6 +5,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { withMetadata } from '../../../internal/exports/parquet-metadata.js'
+import { drawn } from '../../support/run/rings.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'attribution-parquet-'))
 let files = 0
@@ -59,7 +60,7 @@ test('a reader finds the metadata, and the rows as they were, however the file i
         ])
       },
     ),
-    { numRuns: 50 },
+    { numRuns: drawn(50) },
   )
 })
 

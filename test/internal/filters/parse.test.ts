@@ -11,6 +11,7 @@ import {
 } from '../../../internal/filters/filter-fields.js'
 import { splitList } from '../../../internal/filters/operand.js'
 import { type Condition, digestOf, formatSort, parseFilters, parseSort } from '../../../internal/filters/parse.js'
+import { drawn } from '../../support/run/rings.js'
 
 type Parameter = readonly [name: string, value: string]
 const parse = (...parameters: readonly Parameter[]) => parseFilters(parameters)
@@ -74,7 +75,7 @@ describe('a filter', () => {
           if (text.length > 8 && !/^[a-z_ ]*$/.test(text)) expect(read.fault.detail).not.toContain(text)
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: drawn(3_000) },
     )
   })
 

@@ -8,6 +8,7 @@ import type { Exchange } from '../../../internal/http/exchange.js'
 import { type RunningServer, serve } from '../../../internal/http/server.js'
 import { createLog } from '../../../internal/telemetry/log.js'
 import { rawExchange, rawRequest } from '../../support/raw-http.js'
+import { drawn } from '../../support/run/rings.js'
 import { scopeKeys } from '../../support/scope-keys.js'
 
 const BUILDS = loadableBuilds().map((build) => [build.name, build] as const)
@@ -56,7 +57,7 @@ describe.each(BUILDS)('%s', (name, build) => {
         const { status, body } = await post(parts)
         expect([status, body.equals(Buffer.concat(parts))]).toEqual([200, true])
       }),
-      { numRuns: 30 },
+      { numRuns: drawn(30) },
     )
   })
 

@@ -7,6 +7,7 @@ import type { Route } from '../../../internal/http/route.js'
 import { type RunningServer, serve } from '../../../internal/http/server.js'
 import { createLog } from '../../../internal/telemetry/log.js'
 import { rawExchange, rawRequest } from '../../support/raw-http.js'
+import { drawn } from '../../support/run/rings.js'
 import { scopeKeys } from '../../support/scope-keys.js'
 
 const operation: Operation = { id: 'ask', tag: 'Contract', summary: 'Ask', replies: { 200: { description: 'Fine.' } } }
@@ -56,7 +57,7 @@ describe.each([...BUILDS])('%s', (_, build) => {
         const lines = fields.map(([name, value]) => `${name}: ${value.trim()}`)
         expect(await ask('GET', lines)).toBe(200)
       }),
-      { numRuns: 300 },
+      { numRuns: drawn(300) },
     ))
 
   test('whatever the method is, it is answered: one that no path has with 501, one that this path lacks with 405', () =>
@@ -68,7 +69,7 @@ describe.each([...BUILDS])('%s', (_, build) => {
         else expect(status, method).toBe(EXPECTED[method] ?? 501)
       }),
       // What asks without a credential has 200 requests at once (class `read`): more would be told to wait.
-      { numRuns: 150 },
+      { numRuns: drawn(150) },
     ))
 })
 

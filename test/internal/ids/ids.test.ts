@@ -13,6 +13,7 @@ import {
   uuidBytes,
 } from '../../../internal/ids/ids.js'
 import { sipHash128, sipKey } from '../../../internal/ids/siphash.js'
+import { drawn } from '../../support/run/rings.js'
 
 const hash = (key: Uint8Array, input: Uint8Array): string => {
   const out = new Uint8Array(16)
@@ -64,7 +65,7 @@ describe('base32', () => {
         expect(encodeBase32(some)).toBe(characters.join(''))
         expect(encodeBase32(Buffer.concat([Buffer.alloc(3), some]).subarray(3))).toBe(characters.join(''))
       }),
-      { numRuns: 1000 },
+      { numRuns: drawn(1000) },
     )
   })
 
@@ -118,7 +119,7 @@ describe('ids', () => {
         expect(into).toEqual(bytes)
         expect(idHex(bytes)).toBe(Buffer.from(bytes).toString('hex'))
       }),
-      { numRuns: 1000 },
+      { numRuns: drawn(1000) },
     )
   })
 

@@ -10,6 +10,7 @@ import { type Admission, encodeEntry } from '../../../internal/invocations/invoc
 import type { InvocationEvent } from '../../../internal/invocations/invocation-schema.js'
 import { validateInvocation } from '../../../internal/invocations/validate-invocation.js'
 import { idOf, NOW_MS, validEvent } from '../../support/invocations.js'
+import { drawn } from '../../support/run/rings.js'
 
 const admission: Admission = { tenantId: 'tnt_é"', principal: 'key_one', id: idOf(0xfffefdfc), receivedAtMs: NOW_MS }
 const key = { hash: Buffer.alloc(16, 0xfb), fingerprint: Buffer.alloc(8, 0x1e), flags: 0 }
@@ -101,7 +102,7 @@ describe('the shape of a text', () => {
           }
         },
       ),
-      { numRuns: 500 },
+      { numRuns: drawn(500) },
     )
   })
 
@@ -152,7 +153,7 @@ describe('members that are not kept', () => {
           (JSON.parse(encodeEntry(admission, what.event)) as { e: unknown }).e,
         )
       }),
-      { numRuns: 500 },
+      { numRuns: drawn(500) },
     )
   })
 

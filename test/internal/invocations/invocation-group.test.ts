@@ -376,7 +376,7 @@ describe('splitting into groups', () => {
           if (next !== undefined) expect(bytesOf([...group, next])).toBeGreaterThan(GROUP_BYTES_MAX)
         }
       }),
-      { numRuns: 30 },
+      { numRuns: drawn(30) },
     )
   })
 })

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { encodeEntry } from '../../../internal/invocations/invocation-group.js'
 import { type Validation, validateInvocation } from '../../../internal/invocations/validate-invocation.js'
 import { idOf, NOW_MS, wireEvent } from '../../support/invocations.js'
+import { drawn } from '../../support/run/rings.js'
 
 const validate = (stated: Readonly<Record<string, unknown>>): Validation =>
   validateInvocation(wireEvent(stated), NOW_MS)
@@ -151,7 +152,7 @@ describe('names', () => {
 
         expect(validate({ attributed_service: text }).ok).toBe(bytes >= 1 && bytes <= 256 && isPlain)
       }),
-      { numRuns: 500 },
+      { numRuns: drawn(500) },
     )
   })
 
@@ -233,7 +234,7 @@ describe('providers and models', () => {
 
         expect(validate({ requested_model: text }).ok).toBe(isName)
       }),
-      { numRuns: 5_000 },
+      { numRuns: drawn(5_000) },
     )
   })
 })
@@ -519,7 +520,7 @@ describe('content', () => {
       fc.property(fc.dictionary(fields, values, { minKeys: 1, maxKeys: 4 }), (stated) => {
         expect(JSON.stringify(errorsOf(validate(stated)))).not.toContain('quick')
       }),
-      { numRuns: 1000 },
+      { numRuns: drawn(1000) },
     )
   })
 
@@ -540,7 +541,7 @@ describe('content', () => {
           }
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: drawn(1000) },
     )
   })
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Limiter, LimiterPerKey } from '../../../internal/process/limiter.js'
+import { drawn } from '../../support/run/rings.js'
 
 const NEVER = new AbortController().signal
 const RUNNING_MAX = 2
@@ -124,7 +125,7 @@ describe('the tasks of one key', () => {
         await Promise.all(answers)
         expect(await limiter.tryRun('one', async () => 'free', WAIT)).toEqual({ value: 'free' })
       }),
-      { numRuns: 100 },
+      { numRuns: drawn(100) },
     )
   })
 })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readReport } from '../../../internal/reports/question.js'
 import { readEdge } from '../../../internal/reports/report-period.js'
+import { drawn } from '../../support/run/rings.js'
 
 const DAY_MS = 24 * 3_600_000
 const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone')]
@@ -42,7 +43,7 @@ test('a day starts at the first instant with its date, in all time zones', () =>
       expect([localDate(zone, ms), localDate(zone, ms - 1)]).toEqual([day, dayOf((number - 1) * DAY_MS)])
     }),
     {
-      numRuns: 3_000,
+      numRuns: drawn(3_000),
       examples: [
         ['America/Santiago', Date.UTC(2026, 8, 6) / DAY_MS],
         ['America/Asuncion', Date.UTC(2023, 9, 1) / DAY_MS],

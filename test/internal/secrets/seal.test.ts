@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { openUnder, resealed, seal, sealUnder, unseal } from '../../../internal/secrets/seal.js'
 import { masterKeysOf } from '../../support/master-keys.js'
+import { drawn } from '../../support/run/rings.js'
 
 const KEY = masterKeysOf(1)
 const OTHER_KEY = masterKeysOf(2)
@@ -58,7 +59,7 @@ test('a sealed value with one altered bit or another head does not open', () => 
 
       expect(() => unseal(KEY, 'ids', withValue(sealed, altered))).toThrow(/^ids /)
     }),
-    { numRuns: 500 },
+    { numRuns: drawn(500) },
   )
   const both = masterKeysOf(1, 2)
   const relabelled = sealed.replace(KEY.current().id, OTHER_KEY.current().id)

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Asker, QuerySlots } from '../../../internal/sql/query-slots.js'
+import { drawn } from '../../support/run/rings.js'
 
 const SLOTS = 8
 const NEVER = new AbortController().signal
@@ -113,6 +114,6 @@ test('in any order of arrivals and ends: no slot too many, none of a tenant beyo
       }
       await Promise.all(answers)
     }),
-    { numRuns: 200 },
+    { numRuns: drawn(200) },
   )
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readTokens, UnreadableQuery, writeTokens } from '../../../internal/sql/sql-tokens.js'
+import { drawn } from '../../support/run/rings.js'
 
 const PIECES = [
   "'",
@@ -50,7 +51,7 @@ test('written text is one line without control characters or single backslashes,
       expect(line.replaceAll('\\\\', '')).not.toContain('\\')
       expect(written(line)).toBe(line)
     }),
-    { numRuns: 3_000 },
+    { numRuns: drawn(3_000) },
   )
 })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Globs, placesOf } from '../../../internal/text/globs.js'
+import { drawn } from '../../support/run/rings.js'
 
 const matches = (pattern: string, text: string): boolean => {
   const globs = new Globs([pattern])
@@ -51,7 +52,7 @@ test('a glob matches what its definition says', () => {
     fc.property(joined(['*', '?', 'a', 'b', 'ü'], 8), joined(['a', 'b', 'ü', '.'], 10), (pattern, text) => {
       expect(matches(pattern, text)).toBe(matchesByHand(pattern, text))
     }),
-    { numRuns: 2_000 },
+    { numRuns: drawn(2_000) },
   )
 })
 
@@ -67,7 +68,7 @@ test('a long glob, too, means what the same regular expression means', () => {
         expect(matches(pattern, text)).toBe(same.test(text))
       },
     ),
-    { numRuns: 2_000 },
+    { numRuns: drawn(2_000) },
   )
 })
 
@@ -82,7 +83,7 @@ test('patterns that are read together match as each does alone', () => {
         patterns.map((each) => matches(each, read)),
       )
     }),
-    { numRuns: 2_000 },
+    { numRuns: drawn(2_000) },
   )
 })
 

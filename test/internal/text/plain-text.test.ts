@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isUuid } from '../../../internal/ids/ids.js'
 import { AMOUNT_TEXT, isAmount, isPlainText, PLAIN_TEXT, UUID_TEXT } from '../../../internal/text/plain-text.js'
+import { drawn } from '../../support/run/rings.js'
 
 const texts = fc.oneof(
   fc.string(),
@@ -15,7 +16,7 @@ const texts = fc.oneof(
 test('the function agrees with the pattern for every text', () => {
   fc.assert(
     fc.property(texts, (text) => isPlainText(text) === PLAIN_TEXT.test(text)),
-    { numRuns: 2_000 },
+    { numRuns: drawn(2_000) },
   )
 })
 
@@ -27,7 +28,7 @@ test('the function for UUIDs too', () => {
     fc.property(fc.oneof(fc.uuid(), near, texts), (text) => {
       expect(isUuid(text)).toBe(UUID_TEXT.test(text))
     }),
-    { numRuns: 2_000 },
+    { numRuns: drawn(2_000) },
   )
 })
 

@@ -15,6 +15,7 @@ import {
 import type { FootprintDetails } from '../../../internal/valuation/energy/footprint-details.js'
 import { modelRow, tableOf } from '../../support/energy-tables.js'
 import { admitted } from '../../support/invocations.js'
+import { drawn } from '../../support/run/rings.js'
 
 const book = loadPriceBook()
 const carbonOf = (grid: GridSettings | null, stated: object = {}): string => {
@@ -135,7 +136,7 @@ describe('energy tables by time', () => {
         if (taken !== inForce) expect(energyAt(one, eventTimeMs)).toEqual(energyAt(other, eventTimeMs))
         if (all.every(({ hours }) => hours > callAt)) expect(inForce).toBeUndefined()
       }),
-      { numRuns: 50 },
+      { numRuns: drawn(50) },
     )
   })
 })

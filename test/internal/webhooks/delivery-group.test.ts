@@ -10,6 +10,7 @@ import {
   groupsOf,
 } from '../../../internal/webhooks/delivery-group.js'
 import { DELIVERIES } from '../../../streams/deliveries.js'
+import { drawn } from '../../support/run/rings.js'
 
 const BODY_BYTES_MAX = 64 * 1024
 
@@ -58,7 +59,7 @@ test('deliveries are decoded from groups unchanged and in order, and every group
       for (const message of messages) expect(message.length).toBeLessThan(DELIVERIES.max_msg_size)
       for (const group of groups) expect(group.length).toBeLessThanOrEqual(GROUP_DELIVERIES_MAX)
     }),
-    { numRuns: 30 },
+    { numRuns: drawn(30) },
   )
 })
 
@@ -67,7 +68,7 @@ test('a single encoded delivery is decoded as a group of one', () => {
     fc.property(deliveries, (all) => {
       for (const one of all.slice(0, 3)) expect(plain(decodeDeliveries(encodeDelivery(one)))).toEqual(plain([one]))
     }),
-    { numRuns: 30 },
+    { numRuns: drawn(30) },
   )
 })
 

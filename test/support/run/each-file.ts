@@ -1,7 +1,9 @@
 /** Set-up file of every project: vitest runs it before each test file, also in a worker that many files share. */
+import { configureGlobal } from 'fast-check'
 import { afterAll, afterEach } from 'vitest'
 import { processorSeconds } from '../../../deploy/setup/processor-time.mjs'
 import { closeOpened, printAccounts } from './at-end.js'
+import { drawn } from './rings.js'
 
 declare module 'vitest' {
   interface TaskMeta {
@@ -11,6 +13,9 @@ declare module 'vitest' {
 }
 
 const before = processorSeconds()
+
+// Of a property that states no number. fast-check draws a hundred.
+configureGlobal({ numRuns: drawn(100) })
 
 // Registered first, so it runs after the hooks of the test file.
 // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of fixtures in it.

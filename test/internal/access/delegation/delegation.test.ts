@@ -5,6 +5,7 @@ import type { Caller } from '../../../../internal/auth/authenticate.js'
 import { budgetsCache, rateLimitsOf } from '../../../../internal/auth/rate-limits.js'
 import { SCOPES } from '../../../../internal/auth/scopes.js'
 import { DEFAULT_SETTINGS, type Delegation, type Tenant } from '../../../../internal/auth/tenant.js'
+import { drawn } from '../../../support/run/rings.js'
 
 const BUDGETS = budgetsCache(rateLimitsOf({ ingest: 1, read: 1, report: 1, control: 1, token: 1 }))(
   'tnt_one',
@@ -93,7 +94,7 @@ test('nothing that is given can give more than the credential that it comes from
       if ((await gives(first, second)) && (await gives(second, third))) expect(await gives(first, third)).toBe(true)
       expect(await gives(first, first)).toBe(true)
     }),
-    { numRuns: 500 },
+    { numRuns: drawn(500) },
   )
 })
 

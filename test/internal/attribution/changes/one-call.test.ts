@@ -7,6 +7,7 @@ import type { Quantity } from '../../../../internal/units/quantity.js'
 import { idOf, NOW_MS } from '../../../support/invocations.js'
 import { hexOf, idOfRow, Records } from '../../../support/records-of-changes.js'
 import { finishedRow } from '../../../support/rows.js'
+import { drawn } from '../../../support/run/rings.js'
 
 /**
  * Whatever saw a call, whatever each knows of it, in whatever order and portions it arrives and is compared: one record
@@ -185,7 +186,7 @@ function recordsOf(portions: readonly (readonly AttributionRow[])[]): readonly A
 }
 
 /** Some order of the rows, in portions. */
-const drawn = attempts.chain((all) =>
+const shuffledViews = attempts.chain((all) =>
   observers.chain((names) => {
     const rows = all.flatMap((attempt) => names.map((name) => [attempt, name] as const))
     const numbered = rows.map(([attempt, name], i) => ({ attempt, name, row: rowOf(attempt, name, i + 1) }))
@@ -226,7 +227,7 @@ const areAtOnce = (one: Attempt, other: Attempt): boolean =>
 
 test('one record per billed attempt, with the best known counts and the facts of all who saw it', () => {
   fc.assert(
-    fc.property(drawn, ({ all, names, views, sizes }) => {
+    fc.property(shuffledViews, ({ all, names, views, sizes }) => {
       fc.pre(!isCrowded(all, names))
       const records = recordsOf(
         portionsOf(
@@ -253,7 +254,7 @@ test('one record per billed attempt, with the best known counts and the facts of
         if (has('proxy')) expect(row.tags).toMatchObject({ team: 'search' })
       }
     }),
-    { numRuns: 300 },
+    { numRuns: drawn(300) },
   )
 })
 

@@ -5,6 +5,7 @@ import { planImport } from '../../../../internal/directory/file/plan-directory-f
 import { readCsvFile, readJsonFile } from '../../../../internal/directory/file/read-directory-file.js'
 import { type AllEntries, csvFile, jsonFile } from '../../../../internal/directory/file/write-directory-file.js'
 import { deriveTenantIds, randomId } from '../../../../internal/ids/ids.js'
+import { drawn } from '../../../support/run/rings.js'
 
 const NOW_MS = Date.UTC(2026, 10, 20)
 const IDS = deriveTenantIds(new Uint8Array(32), 'tnt_one')
@@ -219,6 +220,6 @@ test('what is exported, imported again, changes nothing: as JSON and as CSV', as
         expect(plan).toMatchObject({ adds: [], changes: [], removals: [], refusals: [], unchanged: count })
       }
     }),
-    { numRuns: 300 },
+    { numRuns: drawn(300) },
   )
 })

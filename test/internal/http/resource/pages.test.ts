@@ -10,6 +10,7 @@ import {
 import { COMPACTED_AFTER_MS } from '../../../../internal/store/compaction.js'
 import { SNAPSHOT_AGE_MS_MAX } from '../../../../internal/store/snapshot.js'
 import { NOW_MS } from '../../../support/invocations.js'
+import { drawn } from '../../../support/run/rings.js'
 
 const KEY = new Uint8Array(32).fill(3)
 const codec = createCursorCodec(KEY)
@@ -63,7 +64,7 @@ describe('a cursor', () => {
 
         expect(codeOf(minted.slice(0, at) + character + minted.slice(at + 1))).toBe('INVALID_CURSOR')
       }),
-      { numRuns: 2000 },
+      { numRuns: drawn(2000) },
     )
   })
 

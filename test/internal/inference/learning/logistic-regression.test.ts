@@ -8,6 +8,7 @@ import {
   zeroModel,
 } from '../../../../internal/inference/learning/logistic-regression.js'
 import { SparseRowsBuilder } from '../../../../internal/inference/learning/sparse-rows.js'
+import { drawn } from '../../../support/run/rings.js'
 
 const CLASSES = 3
 const FEATURES = 4
@@ -59,7 +60,7 @@ test('the gradient of the likelihood equals its numerical derivative', () => {
         expect(gradient[i]).toBeCloseTo((valueAt(step) - valueAt(-step)) / (2 * step), 4)
       }
     }),
-    { numRuns: 50 },
+    { numRuns: drawn(50) },
   )
 })
 
@@ -77,7 +78,7 @@ test('a fit never ends above its start, and its gradient is zero at the end', ()
       expect(after).toBeLessThanOrEqual(before)
       for (let i = CLASSES; i < gradient.length; i++) expect(Math.abs(gradient[i] ?? 0)).toBeLessThan(1e-2)
     }),
-    { numRuns: 50 },
+    { numRuns: drawn(50) },
   )
 })
 

@@ -9,6 +9,7 @@ import { portkey } from '../../../../internal/ingest/adapters/portkey.js'
 import type { JsonSource } from '../../../../internal/ingest/intake/json-source.js'
 import { validateInvocation } from '../../../../internal/invocations/validate-invocation.js'
 import { JsonSelector } from '../../../../internal/text/select-json.js'
+import { drawn } from '../../../support/run/rings.js'
 import {
   apimPayload,
   bedrockPayload,
@@ -134,7 +135,7 @@ describe.each(SOURCES.map(([source, payloadOf]) => [source.name, source, payload
           expect(drawn.map((one) => idOf({ ...one, id }))).toEqual(ids)
           if (source !== cloudevents) expect(drawn.map((one) => idOf({ ...one, id: again }))).toEqual(ids)
         }),
-        { numRuns: 50 },
+        { numRuns: drawn(50) },
       )
     })
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { GrowingBytes } from '../../../../internal/ingest/bodies/growing-bytes.js'
 import { JsonObjects } from '../../../../internal/ingest/bodies/json-objects.js'
 import { jsonRoute, lacks, mappedEvent, skipped } from '../../../../internal/ingest/intake/json-source.js'
+import { drawn } from '../../../support/run/rings.js'
 
 /** A source whose payloads have an `id`, and may stand for several calls. */
 const route = jsonRoute({
@@ -149,7 +150,7 @@ describe('a body', () => {
         const left = copy.starts.map((start, i) => JSON.parse(copy.kept.bytes.toString('utf8', start, copy.ends[i])))
         expect(left).toEqual(all.map((each) => ({ ...each, messages: null })))
       }),
-      { numRuns: 300 },
+      { numRuns: drawn(300) },
     )
   })
 
@@ -172,7 +173,7 @@ describe('a body', () => {
         const sent = body.split('\n').filter((line) => /^\{"id":"\w+"\}$/.test(line))
         expect(await read(body)).toMatchObject({ ids: sent.map((line) => JSON.parse(line).id) })
       }),
-      { numRuns: 300, examples: [[['[', '[', '}']]] },
+      { numRuns: drawn(300), examples: [[['[', '[', '}']]] },
     )
   })
 })

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { PacedBytes } from '../../../../internal/ingest/intake/paced-bytes.js'
+import { drawn } from '../../../support/run/rings.js'
 
 const KIB = 1024
 
@@ -28,7 +29,7 @@ test('pieces of a connection pass in their order, and never many in one turn', a
       expect(passed).toEqual(sizes.map((_, at) => at))
       expect(most).toBeLessThanOrEqual(192 * KIB)
     }),
-    { numRuns: 50 },
+    { numRuns: drawn(50) },
   )
 })
 

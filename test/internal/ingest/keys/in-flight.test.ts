@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { FULL, InFlight, type Outcome, type Ticket, WAITS } from '../../../../internal/ingest/keys/in-flight.js'
+import { drawn } from '../../../support/run/rings.js'
 import { fingerprintOf, keyOf } from './keys.js'
 
 const overdue = (): void => {
@@ -189,7 +190,7 @@ test('in any order of events, one request proceeds per key, each gets one outcom
       }
       for (const { key } of waiting) if (!proceeding.has(key)) throw new Error('waits for nothing')
     }),
-    { numRuns: 500 },
+    { numRuns: drawn(500) },
   )
 })
 

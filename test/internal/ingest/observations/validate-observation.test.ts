@@ -10,6 +10,7 @@ import {
   type ObservationValidation,
   validateObservation,
 } from '../../../../internal/ingest/observations/validate-observation.js'
+import { drawn } from '../../../support/run/rings.js'
 
 const NOW_MS = Date.UTC(2026, 10, 3, 12)
 
@@ -235,7 +236,7 @@ test('only a valid event is accepted, and only schema fields are kept, for any v
       expect(Buffer.byteLength(JSON.stringify(event.data))).toBeLessThanOrEqual(DATA_BYTES_MAX)
       expect(validateObservation(event, NOW_MS)).toMatchObject({ ok: true, event })
     }),
-    { numRuns: 500 },
+    { numRuns: drawn(500) },
   )
 })
 

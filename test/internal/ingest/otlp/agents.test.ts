@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-
+import { drawn } from '../../../support/run/rings.js'
 import { type Attributes, codesOf, eventsOf, passedOver, readLogs, readSpans } from './coding-assistants.js'
 
 describe('Gemini CLI', () => {
@@ -131,7 +131,7 @@ describe('Gemini CLI', () => {
           expect(found).toContainEqual(expect.objectContaining(expected))
         }
       }),
-      { numRuns: 25 },
+      { numRuns: drawn(25) },
     )
   })
 })

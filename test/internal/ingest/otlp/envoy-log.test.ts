@@ -15,6 +15,7 @@ import {
   type TestRequest,
   TRACE,
 } from '../../../support/otlp.js'
+import { drawn } from '../../../support/run/rings.js'
 
 const KEYS = new KeyList()
 const DETAILS = 'gen_ai.client.inference.operation.details'
@@ -170,7 +171,7 @@ test('the line in a file and the record of one call are one event', () => {
       expect(mapped.kind === 'event' && JSON.parse(JSON.stringify(mapped.event))).toEqual(event)
       expect(instrumentation).toBe('(log)')
     }),
-    { numRuns: 30 },
+    { numRuns: drawn(30) },
   )
 })
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { JsonReader } from '../../../../internal/ingest/otlp/json-reader.js'
 import { MalformedRequest } from '../../../../internal/ingest/otlp/malformed.js'
+import { drawn } from '../../../support/run/rings.js'
 
 const refusal = (text: string): string | undefined => {
   const json = new JsonReader(Buffer.from(text))
@@ -35,7 +36,7 @@ test('what is skipped is as valid as JSON.parse finds it', () => {
     fc.property(fc.oneof(fc.json(), mutated), (text) => {
       expect(refusal(text) === undefined).toBe(isJson(text))
     }),
-    { numRuns: 1_000 },
+    { numRuns: drawn(1_000) },
   )
 })
 

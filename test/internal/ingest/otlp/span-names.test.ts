@@ -5,6 +5,7 @@ import { type Encoding, readTelemetry } from '../../../../internal/ingest/otlp/r
 import type { SpanEvent } from '../../../../internal/ingest/otlp/span-events.js'
 import { validateInvocation } from '../../../../internal/invocations/validate-invocation.js'
 import { asProtobuf, START_MS, type TestSpan, tracesJson } from '../../../support/otlp.js'
+import { drawn } from '../../../support/run/rings.js'
 
 const KEYS = new KeyList()
 
@@ -283,20 +284,20 @@ test('whatever the order of the attributes, a call has one provider, model and t
         assumptions: undefined,
       })
     }),
-    { numRuns: 30 },
+    { numRuns: drawn(30) },
   )
 })
 
 test('calls of one model have each its own provider, whichever came before', async () => {
   const providers = { openai: 'openai', groq: 'groq', 'azure.ai.openai': 'azure.ai.openai' }
-  const drawn = fc.array(fc.constantFrom(...Object.entries(providers)), { minLength: 2, maxLength: 6 })
+  const calls = fc.array(fc.constantFrom(...Object.entries(providers)), { minLength: 2, maxLength: 6 })
   await fc.assert(
-    fc.asyncProperty(drawn, async (all) => {
+    fc.asyncProperty(calls, async (all) => {
       for (const [stated, provider] of all) {
         const names = { 'gen_ai.provider.name': stated, 'gen_ai.request.model': 'openai/gpt-oss-120b' }
         expect(await eventOf({ ...CHAT, ...names })).toMatchObject({ provider })
       }
     }),
-    { numRuns: 20 },
+    { numRuns: drawn(20) },
   )
 })

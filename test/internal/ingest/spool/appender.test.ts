@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { openSpool } from '../../../../internal/ingest/spool/spool.js'
+import { drawn } from '../../../support/run/rings.js'
 import { drained, type Faults, faultyFiles, open, systemError, temporaryFolder, upTo } from '../../../support/spool.js'
 import { recordOf } from '../../../support/spool-records.js'
 
@@ -166,6 +167,6 @@ test('stored records are delivered intact and in order after any failure, also a
         if (all.every(({ step }) => step !== 'truncate')) expect(unpromised).toEqual([])
       },
     ),
-    { numRuns: 60 },
+    { numRuns: drawn(60) },
   )
 })

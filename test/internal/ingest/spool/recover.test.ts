@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { HEADER_BYTES, statedBytes } from '../../../../internal/ingest/spool/spool-record.js'
+import { drawn } from '../../../support/run/rings.js'
 import { drained, faultyFiles, open, temporaryFolder, upTo } from '../../../support/spool.js'
 import { recordOf } from '../../../support/spool-records.js'
 
@@ -164,7 +165,7 @@ describe('damage', () => {
         expect(new Set(numbers).size).toBe(numbers.length)
         expect(numbers).toEqual(expect.arrayContaining(safe))
       }),
-      { numRuns: 60 },
+      { numRuns: drawn(60) },
     )
   })
 })

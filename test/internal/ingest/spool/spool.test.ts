@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Spool } from '../../../../internal/ingest/spool/spool.js'
 import { encodeRecord, RECORD_BYTES_MAX } from '../../../../internal/ingest/spool/spool-record.js'
+import { drawn } from '../../../support/run/rings.js'
 import { drained, faultyFiles, open, temporaryFolder, upTo } from '../../../support/spool.js'
 import { numberOf, recordOf } from '../../../support/spool-records.js'
 
@@ -283,6 +284,6 @@ test('any mix of appends, drains and restarts delivers each record once and in o
         expect(taken).toEqual(upTo(appended))
       },
     ),
-    { numRuns: 40 },
+    { numRuns: drawn(40) },
   )
 })

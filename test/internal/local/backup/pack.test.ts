@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { pack, unpack } from '../../../../internal/local/backup/pack.js'
 import { sealKeys, unsealKeys } from '../../../../internal/local/backup/sealed-keys.js'
 import { atEnd } from '../../../support/run/at-end.js'
+import { drawn } from '../../../support/run/rings.js'
 
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'attribution-pack-'))
@@ -45,7 +46,7 @@ test('files come back byte for byte, from memory and from disk, in whatever piec
         expect(Buffer.compare(readFileSync(join(to, `folder ${i}`, `ü\n${i}`)), bytes)).toBe(0)
       }
     }),
-    { numRuns: 50 },
+    { numRuns: drawn(50) },
   )
 })
 

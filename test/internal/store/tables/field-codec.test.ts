@@ -5,6 +5,7 @@ import { RowBinaryWriter } from '../../../../internal/store/row-binary.js'
 import { RowBinaryReader } from '../../../../internal/store/row-binary-reader.js'
 import { CODECS, readerOf, writerOf } from '../../../../internal/store/tables/field-codec.js'
 import { rows, VALUES } from '../../../support/drawn-rows.js'
+import { drawn } from '../../../support/run/rings.js'
 
 function decodedRow(fields: readonly RecordField[], row: object): object {
   const writer = new RowBinaryWriter(16)
@@ -34,7 +35,7 @@ describe('the RowBinary codec of a record', () => {
         expect(read).toEqual(row)
         expect(Object.keys(read)).toEqual(FIELDS.map(memberOf))
       }),
-      { numRuns: 50 },
+      { numRuns: drawn(50) },
     )
   })
 })

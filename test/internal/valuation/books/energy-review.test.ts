@@ -6,6 +6,7 @@ import { parseEcologits } from '../../../../internal/valuation/books/sources/eco
 import { type EnergyFile, energyModels } from '../../../../internal/valuation/energy/energy-models.js'
 import { type EcologitsModel, ecologitsAlias, ecologitsFile, ecologitsModel } from '../../../support/ecologits-files.js'
 import { modelRow, tableOf } from '../../../support/energy-tables.js'
+import { drawn } from '../../../support/run/rings.js'
 
 const EDITION = { asOf: '2027-01-15', edition: '0.12.0', source: 'EcoLogits 0.12.0' }
 
@@ -195,6 +196,6 @@ test('whatever is proposed: no model is lost, every row computes, and proposing 
       expect(again.held).toEqual(held)
       expect(isSameTable(energyDifference(file, again.file))).toBe(true)
     }),
-    { numRuns: 100 },
+    { numRuns: drawn(100) },
   )
 })

@@ -11,6 +11,7 @@ import type { Invocation } from '../../../../../internal/invocations/invocation.
 import type { AdmittedInvocation } from '../../../../../internal/invocations/invocation-group.js'
 import { directoryOf } from '../../../../support/directory.js'
 import { admitted, idOf, NOW_MS } from '../../../../support/invocations.js'
+import { drawn } from '../../../../support/run/rings.js'
 import { noTraces, STAGE_C_DEPS } from '../../../../support/stages.js'
 
 const directory = directoryOf({
@@ -356,14 +357,14 @@ test('an event outside the window is not corrected', async () => {
 })
 
 test('the result does not depend on the order of events or on their division into batches', async () => {
-  const drawn = fc.record({
+  const facts = fc.record({
     traceId: fc.constantFrom('a', 'b'),
     attributedService: fc.option(fc.constantFrom('search', 'finder', 'chat'), { nil: undefined, freq: 3 }),
     attributedIdentity: fc.option(fc.constantFrom('bot', 'eve'), { nil: undefined, freq: 3 }),
     attributionConfidence: fc.option(fc.constantFrom(0.5, 0.8), { nil: undefined, freq: 3 }),
   })
   const steps = fc
-    .array(fc.tuple(drawn, fc.constantFrom('key_one', 'key_batch')), { minLength: 1, maxLength: 10 })
+    .array(fc.tuple(facts, fc.constantFrom('key_one', 'key_batch')), { minLength: 1, maxLength: 10 })
     .map((all) => all.map(([invocation, principal], number) => ({ number, principal, invocation })))
   const shuffled = steps.chain((all) =>
     fc.record({
@@ -386,6 +387,6 @@ test('the result does not depend on the order of events or on their division int
 
       for (const { number } of all) expect(withoutOwner(inParts(number))).toEqual(withoutOwner(atOnce(number)))
     }),
-    { numRuns: 300 },
+    { numRuns: drawn(300) },
   )
 })
