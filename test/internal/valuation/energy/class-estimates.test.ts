@@ -16,10 +16,10 @@ const rowOf = (provider: string, model: string): string => {
   return `${energyBasis} ${details.model?.row ?? details.energy_reason}`
 }
 
-/** A book with one more model, as a newer one would have it. */
-function withModel(row: { provider: string; model: string; mode?: string; input?: string; output?: string }) {
+/** A book with more models, as a newer one would have them. */
+function withModels(...rows: { provider: string; model: string; mode?: string; input?: string; output?: string }[]) {
   const file = loadPriceBookFile()
-  return classEstimates(tables.models, priceBook({ ...file, models: [...file.models, row] }, 'book_newer'))
+  return classEstimates(tables.models, priceBook({ ...file, models: [...file.models, ...rows] }, 'book_newer'))
 }
 
 test.each([
@@ -65,21 +65,28 @@ test('every model that the book prices as text generation has energy, modelled o
 })
 
 describe('a model that a newer book prices', () => {
-  test.each([
-    ['0.4', 'class small'],
-    ['1', 'class small'],
-    ['1.01', 'class medium'],
-    ['5', 'class medium'],
-    ['20', 'class large'],
-    ['20.5', 'class frontier'],
-    ['900', 'class frontier'],
-  ])('at USD %s per million output tokens is of the %s', (output, row) => {
-    const estimates = withModel({ provider: 'xai', model: 'grok-9-mini', mode: 'chat', input: '0.1', output })
-    expect(estimates.find('xai', 'grok-9-mini')?.row).toBe(row)
+  test('is of the class of what it charges per million output tokens', () => {
+    const classOf = {
+      '0.4': 'class small',
+      '1': 'class small',
+      '1.01': 'class medium',
+      '5': 'class medium',
+      '20': 'class large',
+      '20.5': 'class frontier',
+      '900': 'class frontier',
+    }
+    const named = (output: string) => ({ provider: 'xai', model: `grok-9-at-${output}` })
+    const estimates = withModels(
+      ...Object.keys(classOf).map((output) => ({ ...named(output), mode: 'chat', input: '0.1', output })),
+    )
+
+    for (const [output, row] of Object.entries(classOf)) {
+      expect(estimates.find('xai', named(output).model)?.row, output).toBe(row)
+    }
   })
 
   test('has the typical size of what its vendor charges as much for', () => {
-    const estimates = withModel({ provider: 'anthropic', model: 'claude-verse-9', input: '3', output: '15' })
+    const estimates = withModels({ provider: 'anthropic', model: 'claude-verse-9', input: '3', output: '15' })
     const sonnet = tables.models.find('anthropic', 'claude-sonnet-4-5')
     const found = estimates.find('anthropic', 'claude-verse-9')
 
@@ -103,13 +110,15 @@ describe('a model that a newer book prices', () => {
     expect(estimates.find('azure', 'azure/eu/grok-9')?.row).toBe('class large')
   })
 
-  test.each([
-    ['embedding', '0'],
-    ['image', '40'],
-    ['transcription', '10'],
-  ])('as %s is none of text', (mode, output) => {
-    const estimates = withModel({ provider: 'xai', model: 'grok-9-see', mode, input: '1', output })
-    expect(estimates.find('xai', 'grok-9-see')).toBeUndefined()
+  test('has no class where it is none of text', () => {
+    const rows = [
+      { provider: 'xai', model: 'grok-9-see', mode: 'embedding', input: '1', output: '0' },
+      { provider: 'xai', model: 'grok-9-draw', mode: 'image', input: '1', output: '40' },
+      { provider: 'xai', model: 'grok-9-hear', mode: 'transcription', input: '1', output: '10' },
+    ]
+    const estimates = withModels(...rows)
+
+    for (const { provider, model } of rows) expect(estimates.find(provider, model), model).toBeUndefined()
   })
 })
 
