@@ -14,7 +14,6 @@ import { newJob, type StoredJob } from '../../internal/exports/export-job.js'
 import { type ExportBody, readRequest } from '../../internal/exports/export-request.js'
 import { type WorkerDeps, workOnJob } from '../../internal/exports/export-worker.js'
 import type { Invocation } from '../../internal/invocations/invocation.js'
-import { migrate } from '../../internal/store/migrations/migrate.js'
 import { exportSource } from '../../internal/store/queries/exports/export-source.js'
 import { insertRows } from '../../internal/store/sink.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../internal/store/tables/attributions.js'
@@ -25,16 +24,16 @@ import { loadPriceBook } from '../../internal/valuation/cost/price-book.js'
 import { unitPricesIn } from '../../internal/valuation/cost/unit-prices.js'
 import { EXPORT_PLACES, JOBS } from '../../streams/buckets.js'
 import { exportsSubject } from '../../streams/exports.js'
+import { type Database, openDatabase } from './database.js'
 import { type FocusRow, parseCsv } from './focus-rules.js'
 import { admitted, idOf } from './invocations.js'
 import { type LogBroker, launchLogBroker } from './planned-logs.js'
 import { VERDICT } from './rows.js'
 import { atEnd } from './run/at-end.js'
 import { ROW_DEPS } from './stages.js'
-import { launchStore, type RunningStore, stopStore } from './store.js'
 
 export interface ExportBench {
-  readonly store: RunningStore
+  readonly store: Database
   readonly broker: LogBroker
   readonly jobs: KV
   readonly deps: WorkerDeps
@@ -64,9 +63,7 @@ export const DECLARED = [{ key: 'Project' }, { key: 'cost "centre"' }, { key: 'o
 
 /** Ends with the test file. */
 export async function launchExports(): Promise<ExportBench> {
-  const store = await launchStore()
-  atEnd(() => stopStore(store))
-  await migrate(store.client)
+  const store = await openDatabase()
   const broker = await launchLogBroker()
   const jobs = await broker.bucket(JOBS)
   const folder = mkdtempSync(join(tmpdir(), 'attribution-exports-'))

@@ -27,21 +27,19 @@ import { ADMISSION_KEYS } from '../../internal/store/tables/admission-keys.js'
 import { ATTRIBUTIONS } from '../../internal/store/tables/attributions.js'
 import { QUARANTINED } from '../../internal/store/tables/quarantined.js'
 import { INVOCATIONS, invocationsSubject, type StageName } from '../../streams/invocations.js'
+import { type Database, openDatabase } from './database.js'
 import { directoryOf } from './directory.js'
 import { idOf, validEvent } from './invocations.js'
 import { type LogBroker, launchLogBroker } from './planned-logs.js'
-import { atEnd } from './run/at-end.js'
 import { event, ROW_DEPS, STAGE_C_DEPS, switchedOffStageB } from './stages.js'
-import { launchMigratedStore, type RunningStore, stopStore } from './store.js'
 
-export let store: RunningStore
+export let store: Database
 export let broker: LogBroker
 
 /** For the tests of one file. */
 export async function openPartitions(): Promise<void> {
-  store = await launchMigratedStore()
+  store = await openDatabase()
   broker = await launchLogBroker()
-  atEnd(() => stopStore(store))
 }
 
 const LOG_ID = ROW_DEPS.logId

@@ -18,6 +18,8 @@ export interface LaunchOptions {
   /** Besides the environment of the tests. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
+  /** Registers when it is killed if it still runs: by default at the end of the test file. */
+  readonly until?: (end: () => unknown) => void
 }
 
 export interface Launched {
@@ -72,7 +74,8 @@ export function launchCommand(command: string, options: LaunchOptions = {}): Lau
     })
   })
 
-  atEnd(async () => {
+  const { until = atEnd } = options
+  until(async () => {
     child.kill('SIGKILL')
     await ended
   })

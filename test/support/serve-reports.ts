@@ -1,14 +1,13 @@
 import { createCursorCodec } from '../../internal/http/resource/pages.js'
 import { openReports } from '../../internal/reports/open-reports.js'
+import { openDatabase } from './database.js'
 import { BOOK } from './generated-company.js'
 import { atEnd } from './run/at-end.js'
 import { serveRoutes } from './serve-routes.js'
-import { launchMigratedStore, stopStore } from './store.js'
 
 /** Reports of an own store, served in this process until the file ends: no directory, no prices, cohorts of five. */
 export async function serveReports(nowMs: number, stated: Partial<Parameters<typeof openReports>[0]> = {}) {
-  const store = await launchMigratedStore()
-  atEnd(() => stopStore(store))
+  const store = await openDatabase()
   const reports = openReports({
     storeConnection: store.connection,
     prices: { bookAt: () => BOOK, pricesOf: () => undefined },

@@ -38,13 +38,18 @@ export async function launchStore(options: { dataDir?: string; port?: number } =
   const port = options.port ?? (await freePort())
   const launched = launch(STORE_MAIN, storeLaunch(dataDir, port))
   await launched.line(/^store ready on /)
-
-  const url = `http://127.0.0.1:${port}`
-  const connection = { url, user: 'attribution', password: STORE_PASSWORD, database: 'default' }
+  const connection = connectionTo(port)
   return { process: launched, port, dataDir, connection, client: connectStore(connection) }
 }
 
-/** A store whose database has our tables. */
+export const connectionTo = (port: number): StoreConnection => ({
+  url: `http://127.0.0.1:${port}`,
+  user: 'attribution',
+  password: STORE_PASSWORD,
+  database: 'default',
+})
+
+/** A store of its own whose database has our tables, for a test of its process; others share one (`database.ts`). */
 export async function launchMigratedStore(): Promise<RunningStore> {
   const dataDir = privateFolder()
   await copyTemplate('store', dataDir, async (template) => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type AuditActorDeps, auditActor } from '../../../internal/audit/audit-actor.js'
 import { createAuditSink } from '../../../internal/audit/audit-sink.js'
 import { type Heads, signedHeads } from '../../../internal/audit/heads.js'
@@ -12,24 +12,22 @@ import { AUDIT_LOG } from '../../../internal/store/tables/audit-log.js'
 import { AUDIT, AUDIT_CHECKPOINT, AUDIT_OF_ALL, auditLogName, auditSubject } from '../../../streams/audit.js'
 import { AUDIT_DAYS, AUDIT_HEADS } from '../../../streams/buckets.js'
 import { auditEntry } from '../../support/audit.js'
+import { type Database, openDatabase } from '../../support/database.js'
 import { type LogBroker, launchLogBroker, startPlannedLog } from '../../support/planned-logs.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
 
 const KEY = new Uint8Array(32).fill(3)
 
-let store: RunningStore
+let store: Database
 let broker: LogBroker
 let heads: Heads
 /** Each test has its own tenant. */
 let tenantId: string
 
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
   broker = await launchLogBroker()
   heads = signedHeads(await broker.bucket(AUDIT_HEADS), await broker.bucket(AUDIT_DAYS), KEY)
 })
-
-afterAll(() => stopStore(store))
 
 beforeEach(() => {
   tenantId = `tnt_${randomUUID().replaceAll('-', '')}`

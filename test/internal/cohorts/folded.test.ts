@@ -1,14 +1,13 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { foldedSql, GROUPS, KEPT } from '../../../internal/cohorts/folded.js'
 import { costOf, foldedByRule, type OracleGroup, type OracleRow, peopleOf } from '../../support/cohort-oracle.js'
-import { launchStore, type RunningStore, stopStore } from '../../support/store.js'
+import { type Database, openDatabase } from '../../support/database.js'
 
-let store: RunningStore
+let store: Database
 beforeAll(async () => {
-  store = await launchStore()
+  store = await openDatabase()
 })
-afterAll(() => stopStore(store))
 
 const NAMES = ['a', 'b', 'c']
 

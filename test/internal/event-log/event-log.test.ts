@@ -13,7 +13,6 @@ import { eventPublisher } from '../../../internal/events/publish-event.js'
 import { createCursorCodec } from '../../../internal/http/resource/pages.js'
 import { tenantIdsCache } from '../../../internal/ids/ids.js'
 import { keepEventsFor } from '../../../internal/store/migrations/event-log-days.js'
-import { migrate } from '../../../internal/store/migrations/migrate.js'
 import { eventPlaces, listEvents } from '../../../internal/store/queries/event-log.js'
 import { insertRows } from '../../../internal/store/sink.js'
 import { EVENT_LOG } from '../../../internal/store/tables/event-log.js'
@@ -22,21 +21,20 @@ import { CHECKPOINTS } from '../../../streams/buckets.js'
 import { EVENT_LOG_CHECKPOINT, EVENTS, eventsSubject } from '../../../streams/events.js'
 import { type Ask, askAs, refusalOf } from '../../support/ask.js'
 import { launchBroker } from '../../support/broker.js'
+import { type Database, openDatabase } from '../../support/database.js'
 import { type MutationGateway, SECRET, startMutationGateway } from '../../support/mutation-gateway.js'
 import { startPlannedLog } from '../../support/planned-logs.js'
-import { launchStore, type RunningStore, stopStore } from '../../support/store.js'
 
 const LOG_ID = 1_700_000_000
 const PATH = '/api/v1/events/log'
 const idsOf = tenantIdsCache(SECRET)
 
-let store: RunningStore
+let store: Database
 let gateway: MutationGateway
 let deps: PlannedLogDeps
 let nowMs = Date.now()
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await openDatabase()
   const { url } = await launchBroker()
   gateway = await startMutationGateway(url, () =>
     eventLogRoutes({
@@ -59,7 +57,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await gateway?.stop()
-  await stopStore(store)
 })
 
 const publishing = () => createPublisher(gateway.broker.connection).publish

@@ -5,19 +5,18 @@ import { openSentinel } from '../../../internal/sentinel/open-sentinel.js'
 import { createLog } from '../../../internal/telemetry/log.js'
 import { TENANTS } from '../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../support/buckets.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
+import { type Database, openDatabase } from '../../support/database.js'
 
 const TENANT = 'tnt_kept'
 const NEVER_MS = 3_600_000
 
 let buckets: Buckets
-let running: RunningStore
+let running: Database
 beforeAll(async () => {
-  ;[buckets, running] = await Promise.all([launchBuckets(), launchMigratedStore()])
+  ;[buckets, running] = await Promise.all([launchBuckets(), openDatabase()])
 })
 afterAll(async () => {
   await buckets.close()
-  await stopStore(running)
 })
 
 test('a sentinel deletes records of our own probes after two days, and a tenant’s after its retention', async () => {

@@ -19,24 +19,24 @@ import { loadPriceBook } from '../../../internal/valuation/cost/price-book.js'
 import { priceInvocation } from '../../../internal/valuation/cost/price-invocation.js'
 import { ANNOUNCEMENTS, MISSING_PRICES } from '../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../support/buckets.js'
+import { type Database, openDatabase } from '../../support/database.js'
 import { admitted, idOf, NOW_MS } from '../../support/invocations.js'
 import { finishedRow } from '../../support/rows.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
 
 const BOOK = loadPriceBook()
 const HOUR_MS = 3_600_000
 
 let buckets: Buckets
-let store: RunningStore
+let store: Database
 let announcements: KV
 let kept: KV
 beforeAll(async () => {
   buckets = await launchBuckets()
   announcements = await buckets.open(ANNOUNCEMENTS)
   kept = await buckets.open(MISSING_PRICES)
-  store = await launchMigratedStore()
+  store = await openDatabase()
 })
-afterAll(() => Promise.all([buckets.close(), stopStore(store)]))
+afterAll(() => buckets.close())
 
 let tenantId = 'tnt_0'
 let emitted: object[]

@@ -1,20 +1,20 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { checksum, compressedBlock } from '../../../internal/sql/compressed-block.js'
+import { type Database, openDatabase } from '../../support/database.js'
 import { drawn } from '../../support/run/rings.js'
-import { launchStore, type RunningStore, STORE_PASSWORD, stopStore } from '../../support/store.js'
 
-let store: RunningStore
+let store: Database
 beforeAll(async () => {
-  store = await launchStore()
+  store = await openDatabase()
 })
-afterAll(() => stopStore(store))
 
 /** What the engine answers with to a query that comes or goes in its blocks. */
 async function ask(search: string, body: string | Buffer): Promise<Buffer> {
-  const answer = await fetch(`http://127.0.0.1:${store.port}/?${search}`, {
+  const { url, user, password } = store.connection
+  const answer = await fetch(`${url}/?${search}`, {
     method: 'POST',
-    headers: { 'x-clickhouse-user': 'attribution', 'x-clickhouse-key': STORE_PASSWORD },
+    headers: { 'x-clickhouse-user': user, 'x-clickhouse-key': password },
     body: typeof body === 'string' ? body : new Uint8Array(body),
   })
   return Buffer.from(await answer.arrayBuffer())

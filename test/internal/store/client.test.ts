@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { launchStore } from '../../support/store.js'
+import { openDatabase } from '../../support/database.js'
 
 test('each query is answered from the records, not from what the engine remembers of other queries', async () => {
-  const { client } = await launchStore()
+  const { client } = await openDatabase()
   const asked = await client.query({
     query: `SELECT name, value FROM system.settings WHERE name IN ('use_query_condition_cache', 'async_insert')
             ORDER BY name`,
@@ -13,5 +13,4 @@ test('each query is answered from the records, not from what the engine remember
     ['async_insert', '0'],
     ['use_query_condition_cache', '0'],
   ])
-  await client.close()
 })

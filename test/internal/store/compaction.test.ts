@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { partitionOf } from '../../../internal/ids/event-partition.js'
 import { compact } from '../../../internal/store/compaction.js'
 import { closedVersionsOf } from '../../../internal/store/queries/records/closed.js'
@@ -10,18 +10,17 @@ import { insertRows } from '../../../internal/store/sink.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../../internal/store/tables/attributions.js'
 import { type Change, CLOSED, KEPT, mergeId } from '../../../internal/store/tables/closed.js'
 import { RECORD_TABLES } from '../../../internal/store/tables/sorted-copies.js'
+import { type Database, openDatabase } from '../../support/database.js'
 import { idOf, NOW_MS } from '../../support/invocations.js'
 import { finishedRow } from '../../support/rows.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
 import { readBooks } from '../../support/usage.js'
 
-let store: RunningStore
+let store: Database
 const { signal } = new AbortController()
 
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
 })
-afterAll(() => stopStore(store))
 
 const rowOf = (number: number, tenantId = 'tnt_one'): AttributionRow =>
   finishedRow({ id: new Uint8Array(idOf(number)), tenantId })

@@ -1,14 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { readUint64, streamFixedRows } from '../../../internal/store/fixed-rows.js'
-import { launchStore, type RunningStore, stopStore } from '../../support/store.js'
+import { type Database, openDatabase } from '../../support/database.js'
 
-let store: RunningStore
+let store: Database
 
 beforeAll(async () => {
-  store = await launchStore()
+  store = await openDatabase()
 })
-
-afterAll(() => stopStore(store))
 
 /** Of rows that are one number each. */
 async function sumOf(query: string, params: Readonly<Record<string, unknown>> = {}): Promise<number> {

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterEach, beforeAll, expect, test } from 'vitest'
 import { closeRecords, generateRecords, LAST_AT_MS } from '../../../bench/query/generate.js'
 import { SORT_FIELDS } from '../../../internal/filters/filter-fields.js'
 import { type CopiedInstants, copiedInstants, followCopiedInstants } from '../../../internal/store/copied-instants.js'
@@ -8,8 +8,8 @@ import { listRecords } from '../../../internal/store/queries/records/list-record
 import { settle } from '../../../internal/store/settling.js'
 import { storedRows } from '../../../internal/store/stored-rows.js'
 import { RECORD_TABLES, SORTED_COPIES } from '../../../internal/store/tables/sorted-copies.js'
+import { type Database, openDatabase } from '../../support/database.js'
 import { someOf } from '../../support/run/rings.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
 
 const NEVER = new AbortController().signal
 const TENANT = 'tnt_one'
@@ -23,11 +23,10 @@ const OCTOBER_MS = Date.UTC(2026, 9, 1)
 const NOVEMBER_MS = Date.UTC(2026, 10, 1)
 const [PROVIDER, ALL] = [[{ field: 'provider', operator: 'eq', values: ['provider-1'] }] as const, [] as const]
 
-let store: RunningStore
+let store: Database
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
 })
-afterAll(() => stopStore(store))
 afterEach(async () => {
   for (const table of [...RECORD_TABLES, 'closed', 'settling']) {
     await store.client.command({ query: `TRUNCATE TABLE ${table}` })

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterEach, beforeAll, expect, test } from 'vitest'
 import { generateRecords, LAST_AT_MS } from '../../../bench/query/generate.js'
 import { identityHash } from '../../../internal/ids/identity-hash.js'
 import { settledBefore } from '../../../internal/store/copied-instants.js'
@@ -7,8 +7,8 @@ import { eraseIdentity } from '../../../internal/store/erasure.js'
 import { deleteCallsBefore } from '../../../internal/store/retention.js'
 import { settle } from '../../../internal/store/settling.js'
 import { RECORD_TABLES, SORTED_COPIES } from '../../../internal/store/tables/sorted-copies.js'
+import { type Database, openDatabase } from '../../support/database.js'
 import { ROW_DEPS } from '../../support/stages.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
 
 const NEVER = new AbortController().signal
 const TENANT = 'tnt_one'
@@ -17,11 +17,10 @@ const TOTAL = 60_000
 const DAY_MS = 24 * 60 * 60 * 1_000
 const afterDay = (day: number): number => LAST_AT_MS - (60 - day) * DAY_MS + 4_001
 
-let store: RunningStore
+let store: Database
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
 })
-afterAll(() => stopStore(store))
 afterEach(async () => {
   for (const table of [...RECORD_TABLES, 'settling']) await store.client.command({ query: `TRUNCATE TABLE ${table}` })
 })

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { connectStore } from '../../../internal/store/client.js'
 import { insertRows } from '../../../internal/store/sink.js'
 import { ATTRIBUTIONS } from '../../../internal/store/tables/attributions.js'
+import { type Database, openDatabase } from '../../support/database.js'
 import { idOf, NOW_MS } from '../../support/invocations.js'
 import { finishedRow } from '../../support/rows.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
 import { readBooks } from '../../support/usage.js'
 import { missingValues } from '../../support/values.js'
 
@@ -12,12 +12,11 @@ const BATCHES = Number(process.env['ATTRIBUTION_SINK_BATCHES'] ?? 25)
 const WRITERS = 3
 const ROWS_A_BATCH = 50
 
-let store: RunningStore
+let store: Database
 
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
 })
-afterAll(() => stopStore(store))
 
 const batch = (index: number) =>
   Array.from({ length: ROWS_A_BATCH }, (_, i) =>

@@ -9,9 +9,9 @@ import { deliveryRoutes } from '../../../internal/webhooks/delivery-routes.js'
 import type { StoredWebhook } from '../../../internal/webhooks/endpoint.js'
 import { type Ask, askAs, refusalOf } from '../../support/ask.js'
 import { launchBroker } from '../../support/broker.js'
+import { type Database, openDatabase } from '../../support/database.js'
 import { NOW_MS } from '../../support/invocations.js'
 import { type MutationGateway, SECRET, startMutationGateway } from '../../support/mutation-gateway.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
 
 const idsOf = tenantIdsCache(SECRET)
 const idOf = (prefix: 'whk' | 'evt' | 'dlv', number: number, tenantId = 'tnt_one'): string =>
@@ -48,11 +48,11 @@ const OTHERS = ROWS.flatMap((_, i) => [
   rowOf(i, { tenantId: 'tnt_two', endpointId: idOf('whk', 1, 'tnt_two') }),
 ])
 
-let store: RunningStore
+let store: Database
 let gateway: MutationGateway
 let manager: Ask
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
   await insertRows(store.client, WEBHOOK_ATTEMPTS, [...ROWS.slice(30), ...OTHERS], 'late')
   await insertRows(store.client, WEBHOOK_ATTEMPTS, ROWS.slice(0, 30), 'early')
   const { url } = await launchBroker()
@@ -71,7 +71,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await gateway?.stop()
-  await stopStore(store)
 })
 
 const at = (i: number): string => new Date(NOW_MS + i * 60_000).toISOString()

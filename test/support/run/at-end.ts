@@ -7,6 +7,15 @@ const endings: (() => unknown)[] = []
  */
 export const atEnd = (end: () => unknown): void => void endings.push(end)
 
+// The global of a worker by which vitest ends fixtures of the worker.
+declare const __vitest_worker__: { onCleanup(end: () => unknown): void }
+
+/** Processes of this worker that end with it, and serve its files one after the other. */
+export const workerProcesses: number[] = []
+
+/** Calls `end` when the worker ends, after its last file. */
+export const atWorkerEnd = (end: () => unknown): void => __vitest_worker__.onCleanup(end)
+
 const accounts: (() => string)[] = []
 
 /** Of an instance, in an account: enough for a minute of retries by all roles. */

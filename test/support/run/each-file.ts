@@ -2,17 +2,19 @@
 import { configureGlobal } from 'fast-check'
 import { afterAll, afterEach } from 'vitest'
 import { processorSeconds } from '../../../deploy/setup/processor-time.mjs'
-import { closeOpened, printAccounts } from './at-end.js'
+import { closeOpened, printAccounts, workerProcesses } from './at-end.js'
 import { drawn } from './rings.js'
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** Of a file: of its worker meanwhile, and of the processes that it started and that have ended. */
+    /** Of a file: of its worker meanwhile, of the worker's processes, and of those that it started and that have ended. */
     processorSeconds?: number
   }
 }
 
-const before = processorSeconds()
+const secondsOfWorker = (): number =>
+  workerProcesses.reduce((sum, pid) => sum + processorSeconds(pid), processorSeconds())
+const before = secondsOfWorker()
 
 // Of a property that states no number. fast-check draws a hundred.
 configureGlobal({ numRuns: drawn(100) })
@@ -21,7 +23,7 @@ configureGlobal({ numRuns: drawn(100) })
 // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of fixtures in it.
 afterAll(async ({}, { file }) => {
   await closeOpened()
-  file.meta.processorSeconds = processorSeconds() - before
+  file.meta.processorSeconds = secondsOfWorker() - before
 })
 
 afterEach(({ task }) => {

@@ -7,6 +7,7 @@ import { appendFileSync, closeSync, existsSync, openSync, readFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { processorSeconds } from '../../../deploy/setup/processor-time.mjs'
 import { isAlive } from '../alive.js'
 import { localEnvironment } from '../local-environment.js'
 
@@ -28,12 +29,19 @@ export function holdSharedProcesses(folder: string): () => Promise<void> {
     closeSync(held)
     const file = processIdsIn(folder)
     const until = Date.now() + STOPPING_MS_MAX
-    for (const pid of existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean).map(Number) : []) {
-      while (isAlive(pid)) {
+    const pids = existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean).map(Number) : []
+    const seconds = new Map<number, number>()
+    for (let running = pids.filter(isAlive); running.length > 0; running = running.filter(isAlive)) {
+      for (const pid of running) {
+        // That of a role is counted when its parent has waited for it, which is at its end.
+        seconds.set(pid, Math.max(seconds.get(pid) ?? 0, processorSeconds(pid)))
         if (Date.now() > until) process.kill(pid, 'SIGKILL')
-        await sleep(50)
       }
+      await sleep(20)
     }
+    const sum = [...seconds.values()].reduce((total, own) => total + own, 0)
+    // They have outlived the workers that started them, so that these do not count it.
+    if (sum > 0) console.log(`Processor time of what all workers share, besides that below: ${Math.round(sum)} s`)
   }
 }
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Change, type Decision, encodeChange } from '../../../../internal/attribution/changes/change.js'
 import { type ChangesActorDeps, changesActor } from '../../../../internal/attribution/changes/changes-actor.js'
 import {
@@ -24,21 +24,20 @@ import { CHANGES, CHANGES_OF_ALL } from '../../../../streams/changes.js'
 import { EVENTS } from '../../../../streams/events.js'
 import { QUARANTINE } from '../../../../streams/quarantine.js'
 import { CHANGES_CHECKPOINT } from '../../../../streams/records.js'
+import { type Database, openDatabase } from '../../../support/database.js'
 import { admitted, idOf, NOW_MS } from '../../../support/invocations.js'
 import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
 import { CORRELATED } from '../../../support/rows.js'
 import { ROW_DEPS } from '../../../support/stages.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../../support/store.js'
 import { readBooks } from '../../../support/usage.js'
 
-let store: RunningStore
+let store: Database
 let broker: LogBroker
 let stopping: AbortController
 
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
 })
-afterAll(() => stopStore(store))
 beforeEach(async () => {
   broker = await launchLogBroker()
   stopping = new AbortController()

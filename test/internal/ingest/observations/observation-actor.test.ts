@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { publishOrThrow } from '../../../../internal/broker/publisher.js'
 import { purgeOnce } from '../../../../internal/broker/purge.js'
 import {
@@ -15,22 +15,20 @@ import {
   OBSERVATIONS_OF_ALL,
   observationsSubject,
 } from '../../../../streams/observations.js'
+import { type Database, openDatabase } from '../../../support/database.js'
 import { idOf } from '../../../support/invocations.js'
 import { type LogBroker, launchLogBroker, startPlannedLog } from '../../../support/planned-logs.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../../support/store.js'
 
 const LOG_ID = 1_700_000_000
 const BYTES_MAX = 1024 ** 2
 
-let store: RunningStore
+let store: Database
 let broker: LogBroker
 
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
   broker = await launchLogBroker({ observationsBytesMax: BYTES_MAX })
 })
-
-afterAll(() => stopStore(store))
 
 const storeDeps = (logId = LOG_ID): ObservationsActorDeps => ({
   publish: broker.publish,

@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createCursorCodec } from '../../../../internal/http/resource/pages.js'
 import { anomalyRoutes } from '../../../../internal/sentinel/anomalies/anomaly-routes.js'
-import { migrate } from '../../../../internal/store/migrations/migrate.js'
 import { listEvents } from '../../../../internal/store/queries/event-log.js'
 import { insertRows } from '../../../../internal/store/sink.js'
 import { EVENT_LOG, type EventRow } from '../../../../internal/store/tables/event-log.js'
 import { type Ask, askAs, refusalOf } from '../../../support/ask.js'
 import { launchBroker } from '../../../support/broker.js'
+import { type Database, openDatabase } from '../../../support/database.js'
 import { type MutationGateway, SECRET, startMutationGateway } from '../../../support/mutation-gateway.js'
-import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
 
 const PATH = '/api/v1/anomalies'
 const HOUR_MS = 3_600_000
@@ -40,12 +39,11 @@ const rowOf = (hour: number, tenantId = 'tnt_one', service = 'search', more: obj
   sourceSequence: hour + 1,
 })
 
-let store: RunningStore
+let store: Database
 let gateway: MutationGateway
 let ask: Ask
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await openDatabase()
   const rows = [
     rowOf(0),
     rowOf(1, 'tnt_one', 'chat', { observed_until: at(1.5) }),
@@ -66,7 +64,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await gateway?.stop()
-  await stopStore(store)
 })
 
 const idsOf = async (query = '') =>

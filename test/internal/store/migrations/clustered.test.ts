@@ -1,20 +1,19 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { clustered } from '../../../../internal/store/migrations/clustered.js'
 import { schemaFor } from '../../../../internal/store/migrations/migrate.js'
 import { CLUSTER, CLUSTERED_SCHEMA, clusteredSchema } from '../../../support/clustered-schema.js'
-import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
+import { type Database, openDatabase } from '../../../support/database.js'
 
 /**
  * The schema of a cluster, as far as one engine can judge it: its parser takes every statement, and what it makes of
  * them is kept in a file, so that a change of the schema shows what it means there. No cluster runs here.
  */
 
-let store: RunningStore
+let store: Database
 beforeAll(async () => {
-  store = await launchStore()
+  store = await openDatabase()
 })
-afterAll(() => stopStore(store))
 
 /** As the engine's parser understood it. */
 async function parsed(statement: string): Promise<string> {

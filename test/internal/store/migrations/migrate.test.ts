@@ -1,15 +1,14 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { connectStore } from '../../../../internal/store/client.js'
 import { createDatabase, MIGRATIONS, migrate } from '../../../../internal/store/migrations/migrate.js'
 import { storedRows } from '../../../../internal/store/stored-rows.js'
-import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
+import { type Database, openDatabase } from '../../../support/database.js'
 
-let store: RunningStore
+let store: Database
 beforeAll(async () => {
-  store = await launchStore()
+  store = await openDatabase()
 })
-afterAll(() => stopStore(store))
 
 async function withDatabase(name: string, use: (database: ClickHouseClient) => Promise<void>): Promise<void> {
   await createDatabase(store.connection, name)

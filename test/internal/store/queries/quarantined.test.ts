@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { findQuarantined } from '../../../../internal/store/queries/quarantined.js'
 import { insertRows } from '../../../../internal/store/sink.js'
 import { QUARANTINED, type QuarantinedRow } from '../../../../internal/store/tables/quarantined.js'
+import { type Database, openDatabase } from '../../../support/database.js'
 import { idOf, NOW_MS } from '../../../support/invocations.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../../support/store.js'
 
-let store: RunningStore
+let store: Database
 
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
 })
-
-afterAll(() => stopStore(store))
 
 const hex = (number: number): string => Buffer.from(idOf(number)).toString('hex')
 const row = (number: number, stated: Partial<QuarantinedRow> = {}): QuarantinedRow => ({

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { pairOf } from '../../../../internal/records/dimensions.js'
 import { FIELDS } from '../../../../internal/records/record-fields.js'
 import { eraseIdentity } from '../../../../internal/store/erasure.js'
@@ -16,10 +16,10 @@ import { insertRows } from '../../../../internal/store/sink.js'
 import { ATTRIBUTIONS } from '../../../../internal/store/tables/attributions.js'
 import { EXPLAINED_FIELDS, SHOWN_FIELDS, SHOWN_LABELS } from '../../../../internal/store/tables/packed-fields.js'
 import { SORTED_COPIES } from '../../../../internal/store/tables/sorted-copies.js'
+import { type Database, openDatabase } from '../../../support/database.js'
 import { rows } from '../../../support/drawn-rows.js'
 import { idOf } from '../../../support/invocations.js'
 import { finishedRow } from '../../../support/rows.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../../support/store.js'
 
 const VALID_FROM_MS = Date.UTC(2026, 10, 20)
 /** The same fields, each from its own column. */
@@ -32,14 +32,13 @@ const DETAILED = readingOf<object>(
   [],
 )
 
-let store: RunningStore
+let store: Database
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
   const drawn = fc.sample(rows, 60).map((row, i) => ({ ...row, id: idOf(i), validFromMs: VALID_FROM_MS }))
   await insertRows(store.client, ATTRIBUTIONS, drawn, 'drawn')
   await settle(store.client, VALID_FROM_MS + 1, new AbortController().signal)
 })
-afterAll(() => stopStore(store))
 
 async function read(reading: Reading<object>, table = 'attributions'): Promise<object[]> {
   const result = await store.client.query({

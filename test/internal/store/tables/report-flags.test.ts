@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { eraseIdentity } from '../../../../internal/store/erasure.js'
 import { insertRows } from '../../../../internal/store/sink.js'
 import { ATTRIBUTIONS } from '../../../../internal/store/tables/attributions.js'
 import { hasAny, type ReportFlag } from '../../../../internal/store/tables/report-flags.js'
+import { type Database, openDatabase } from '../../../support/database.js'
 import { idOf } from '../../../support/invocations.js'
 import { finishedRow } from '../../../support/rows.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../../support/store.js'
 
-let store: RunningStore
+let store: Database
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
 })
-afterAll(() => stopStore(store))
 
 /** What each flag says of a record. */
 const TEXTS = {

@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { generateRecords, LAST_AT_MS } from '../../../../bench/query/generate.js'
 import { settle } from '../../../../internal/store/settling.js'
 import { RECORD_TABLES } from '../../../../internal/store/tables/sorted-copies.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../../support/store.js'
+import { type Database, openDatabase } from '../../../support/database.js'
 
 /** More than the engine itself would put into one file, 10 MiB of any table. */
 const ROWS = 80_000
 
-let store: RunningStore
+let store: Database
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
 })
-afterAll(() => stopStore(store))
 
 test('a large part of a copy has its columns in one file, also after a merge; one of the main table not', async () => {
   for (const from of [0, ROWS]) {

@@ -1,19 +1,18 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { insertRows } from '../../../../internal/store/sink.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../../../internal/store/tables/attributions.js'
 import { CLOSED, type ClosedRow } from '../../../../internal/store/tables/closed.js'
+import { type Database, openDatabase } from '../../../support/database.js'
 import { idOf, NOW_MS } from '../../../support/invocations.js'
 import { finishedRow } from '../../../support/rows.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../../support/store.js'
 import { readBooks } from '../../../support/usage.js'
 
-let store: RunningStore
+let store: Database
 
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
 })
-afterAll(() => stopStore(store))
 
 let ids = 0
 const record = fc

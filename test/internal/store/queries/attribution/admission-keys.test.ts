@@ -1,24 +1,22 @@
 import { randomBytes, randomInt } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import {
   findAdmissionKeys,
   hasAdmissionKeys,
 } from '../../../../../internal/store/queries/attribution/admission-keys.js'
 import { insertRows } from '../../../../../internal/store/sink.js'
 import { ADMISSION_KEYS, type AdmissionKeyRow } from '../../../../../internal/store/tables/admission-keys.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
+import { type Database, openDatabase } from '../../../../support/database.js'
 
 const HOUR_MS = 3_600_000
 /** The rows lapse by the engine's own clock. */
 const NOW_MS = Math.floor(Date.now() / HOUR_MS) * HOUR_MS
 
-let store: RunningStore
+let store: Database
 
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
 })
-
-afterAll(() => stopStore(store))
 
 const key = (admittedAtMs: number, stated: Partial<AdmissionKeyRow> = {}): AdmissionKeyRow => ({
   hash: randomBytes(16),

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
 import {
   type TrailingWeightsDeps,
   trailingWeights,
@@ -18,16 +18,15 @@ import { ALLOCATION_WEIGHTS } from '../../../../../internal/store/tables/allocat
 import { ATTRIBUTIONS } from '../../../../../internal/store/tables/attributions.js'
 import { CLOSED } from '../../../../../internal/store/tables/closed.js'
 import { parseQuantity, type Quantity, zero } from '../../../../../internal/units/quantity.js'
+import { type Database, openDatabase } from '../../../../support/database.js'
 import { admitted, idOf, NOW_MS } from '../../../../support/invocations.js'
 import { ROW_DEPS } from '../../../../support/stages.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
-let store: RunningStore
+let store: Database
 
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
 })
-afterAll(() => stopStore(store))
 
 const usd = (text: string): Quantity<'USD'> => parseQuantity<'USD'>(text) ?? zero()
 const RESOLVED: Verdict = {

@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { traceNeighbours } from '../../../../../internal/store/queries/attribution/trace-neighbours.js'
 import { insertRows } from '../../../../../internal/store/sink.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../../../../internal/store/tables/attributions.js'
+import { type Database, openDatabase } from '../../../../support/database.js'
 import { idOf, NOW_MS, type Stated } from '../../../../support/invocations.js'
 import { finishedRow } from '../../../../support/rows.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
-let store: RunningStore
+let store: Database
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
 })
-afterAll(() => stopStore(store))
 
 function row(number: number, event: Stated['invocation'], stated: Stated = {}): AttributionRow {
   const invocation = { eventTimeMs: NOW_MS - 1_000 + number, inputTokens: number, traceId: 'trace-one', ...event }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import type { Decision } from '../../../../../internal/attribution/changes/change.js'
 import { decidedRow, withDecision } from '../../../../../internal/attribution/changes/decided.js'
 import type { Verdict } from '../../../../../internal/attribution/records/row.js'
@@ -9,15 +9,14 @@ import {
 } from '../../../../../internal/store/queries/attribution/training-window.js'
 import { insertRows } from '../../../../../internal/store/sink.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../../../../internal/store/tables/attributions.js'
+import { type Database, openDatabase } from '../../../../support/database.js'
 import { idOf, NOW_MS, type Stated } from '../../../../support/invocations.js'
 import { finishedRow } from '../../../../support/rows.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
-let store: RunningStore
+let store: Database
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
 })
-afterAll(() => stopStore(store))
 
 const INFERRED: Partial<Verdict> = {
   stageOrigin: 'stage_b',

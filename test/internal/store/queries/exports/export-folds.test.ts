@@ -1,16 +1,13 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { migrate } from '../../../../../internal/store/migrations/migrate.js'
+import { beforeAll, expect, test } from 'vitest'
 import { foldGroups } from '../../../../../internal/store/queries/exports/export-folds.js'
 import { foldedByRule, type OracleGroup } from '../../../../support/cohort-oracle.js'
-import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
+import { type Database, openDatabase } from '../../../../support/database.js'
 
-let store: RunningStore
+let store: Database
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await openDatabase()
 })
-afterAll(() => stopStore(store))
 
 const LABELS = ['owner', 'service', 'served_model', 'price']
 

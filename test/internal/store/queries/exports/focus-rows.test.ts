@@ -1,15 +1,14 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { neutralisedSql } from '../../../../../internal/store/queries/exports/focus-rows.js'
 import { neutralised } from '../../../../../internal/text/csv.js'
-import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
+import { type Database, openDatabase } from '../../../../support/database.js'
 import { FORMULAS, formulaLike } from '../../../text/formula-like.js'
 
-let store: RunningStore
+let store: Database
 beforeAll(async () => {
-  store = await launchStore()
+  store = await openDatabase()
 })
-afterAll(() => stopStore(store))
 
 test('files neutralise what the other CSVs do: the engine reads the pattern as JavaScript does', async () => {
   const texts = [...FORMULAS, ...fc.sample(formulaLike, 2_000), null]

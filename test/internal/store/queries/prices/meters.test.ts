@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import {
   ALL_METERS,
   type CountedMeter,
@@ -10,7 +10,7 @@ import {
 import { METERED_COLUMNS } from '../../../../../internal/store/queries/prices/priced-kinds.js'
 import { repricedFigures, type UsdPerUnit } from '../../../../../internal/store/queries/reports/priced-figures.js'
 import { type TokenParts, tokenParts } from '../../../../../internal/valuation/cost/token-parts.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
+import { type Database, openDatabase } from '../../../../support/database.js'
 
 /** The tokens of a record by meter, in SQL, against the parts that the price book prices. */
 
@@ -46,12 +46,11 @@ const rowOf = (call: Call, i: number) => ({
   ...Object.fromEntries(Object.entries(call).map(([fact, count]) => [columnOf(fact), count ?? null])),
 })
 
-let store: RunningStore
+let store: Database
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
   await store.client.insert({ table: 'attributions', values: CALLS.map(rowOf), format: 'JSONEachRow' })
 })
-afterAll(() => stopStore(store))
 
 const NO_USD = Object.fromEntries(METERS.map((meter) => [meter, '0'])) as UsdPerUnit
 

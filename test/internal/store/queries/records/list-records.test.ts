@@ -23,9 +23,9 @@ import { settle } from '../../../../../internal/store/settling.js'
 import { AS_OF_SNAPSHOT, snapshotParams } from '../../../../../internal/store/snapshot.js'
 import { INDEXES_OF_GRANULES } from '../../../../../internal/store/tables/record-storage.js'
 import { columnOf, RECORD_TABLES } from '../../../../../internal/store/tables/sorted-copies.js'
+import { type Database, openDatabase } from '../../../../support/database.js'
 import { fieldText, inOrder, meets } from '../../../../support/record-oracle.js'
 import { drawn, someOf } from '../../../../support/run/rings.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
 const TENANT = 'tnt_one'
 const OTHER = 'tnt_two'
@@ -43,11 +43,11 @@ const DECLARED = [{ key: 'team' }, { key: 'feature' }]
 const DIMENSIONS = `if(n % 10 = 0, [], [concat('team\\t', if(n % 5 = 1, '', concat('Team-', toString(n % 7)))),
   concat('feature\\t', ['search', 'chat', '(other values)', 'a,b'][1 + n % 4])])`
 
-let store: RunningStore
+let store: Database
 let records: readonly StoredAttribution[]
 
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
   for (const tenantId of [TENANT, OTHER]) {
     for (let from = 0; from < ROWS; from += 1_000) {
       await generateRecords(store.client, {
@@ -65,8 +65,6 @@ beforeAll(async () => {
   await settle(store.client, SETTLED_MS, NEVER)
   records = await allAsOf(SNAPSHOT_MS)
 })
-
-afterAll(() => stopStore(store))
 
 /** Fields that no member of a listed record is. */
 const UNLISTED = ['operation_id', 'ingestion_layer', 'service_tier', 'region', 'credential', 'pool']

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { decidedRow, withDecision } from '../../../../../internal/attribution/changes/decided.js'
 import {
   resolvedClassesByPrincipal,
@@ -7,16 +7,15 @@ import {
 import { trainingRows } from '../../../../../internal/store/queries/attribution/training-window.js'
 import { insertRows } from '../../../../../internal/store/sink.js'
 import { ATTRIBUTIONS } from '../../../../../internal/store/tables/attributions.js'
+import { type Database, openDatabase } from '../../../../support/database.js'
 import { idOf, NOW_MS } from '../../../../support/invocations.js'
 import { finishedRow } from '../../../../support/rows.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
-let store: RunningStore
+let store: Database
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
   await insertRows(store.client, ATTRIBUTIONS, ROWS, 'rows')
 })
-afterAll(() => stopStore(store))
 
 const ADA = 'ada@example.com'
 const byIdentity = (number: number, owner: string) =>

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { closeRecords, generateRecords, LAST_AT_MS } from '../../../../../bench/query/generate.js'
 import { parseFilters } from '../../../../../internal/filters/parse.js'
 import type { RecordSample } from '../../../../../internal/store/queries/records/record-sample.js'
@@ -7,15 +7,15 @@ import {
   roughly,
   sampleRecords,
 } from '../../../../../internal/store/queries/records/record-sample.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
+import { type Database, openDatabase } from '../../../../support/database.js'
 
 const ROWS = 150_000
 const SMALL_ROWS = 2_000
 const NEVER = new AbortController().signal
 
-let store: RunningStore
+let store: Database
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
   for (const [tenantId, rows] of [
     ['tnt_a', ROWS],
     ['tnt_b', SMALL_ROWS],
@@ -26,7 +26,6 @@ beforeAll(async () => {
     }
   }
 })
-afterAll(() => stopStore(store))
 
 const share = async (tenantId: string, name: string, value: string): Promise<number> => {
   const sample = await sampleRecords(store.client, tenantId, NEVER)

@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { seenTwice } from '../../../../../internal/store/queries/records/seen-twice.js'
 import { insertRows } from '../../../../../internal/store/sink.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../../../../internal/store/tables/attributions.js'
+import { type Database, openDatabase } from '../../../../support/database.js'
 import { idOf, NOW_MS } from '../../../../support/invocations.js'
 import { finishedRow } from '../../../../support/rows.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
-let store: RunningStore
+let store: Database
 
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
 })
-afterAll(() => stopStore(store))
 
 const hexOf = (number: number): string => Buffer.from(idOf(number)).toString('hex')
 const MINUTE_MS = 60_000

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { partitionOf } from '../../../../../internal/ids/event-partition.js'
 import {
   type RecordSource,
@@ -9,12 +9,12 @@ import {
 } from '../../../../../internal/store/queries/records/sources.js'
 import { insertRows } from '../../../../../internal/store/sink.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../../../../internal/store/tables/attributions.js'
+import { type Database, openDatabase } from '../../../../support/database.js'
 import { idOf, NOW_MS } from '../../../../support/invocations.js'
 import { finishedRow } from '../../../../support/rows.js'
 import { ROW_DEPS } from '../../../../support/stages.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
-let store: RunningStore
+let store: Database
 
 interface Place {
   readonly number: number
@@ -31,13 +31,11 @@ const PLACES = Array.from({ length: 8_000 }, (_, i): Place => {
 })
 
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
   // The youngest first, so that the order that comes back is not that of the inserts.
   await insertRows(store.client, ATTRIBUTIONS, PLACES.slice(4_000).map(rowOf), 'late')
   await insertRows(store.client, ATTRIBUTIONS, PLACES.slice(0, 4_000).map(rowOf), 'early')
 })
-
-afterAll(() => stopStore(store))
 
 async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {
   const read: T[] = []

@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { type ReportQuestion, readReport } from '../../../../../internal/reports/question.js'
 import { firstPage, laterPage, type ReportOf, type ReportReads } from '../../../../../internal/reports/report.js'
-import { migrate } from '../../../../../internal/store/migrations/migrate.js'
 import {
   hasClosedIn,
   readAnswer,
@@ -9,25 +8,24 @@ import {
   stageAnswer,
 } from '../../../../../internal/store/queries/reports/answer.js'
 import { countHoldingFilters } from '../../../../../internal/store/queries/reports/holding-filters.js'
-import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
+import { type Database, openDatabase } from '../../../../support/database.js'
 
 /** One day of 500 people who use 40 services and 4 models in 300,000 calls; a hundredth of the calls name nobody. */
 const CALLS = 300_000
 const DAY = 'from=2026-11-01&to=2026-11-02'
 const SNAPSHOT_MS = Date.UTC(2026, 10, 3)
 
-let store: RunningStore
+let store: Database
 let reads: ReportReads
 let of: ReportOf
 
 beforeAll(async () => {
-  store = await launchStore()
+  store = await openDatabase()
   const { client } = store
-  await migrate(client)
   // Only the records are read.
   for (const { name } of await (
     await client.query({
-      query: "SELECT name FROM system.tables WHERE database = 'default' AND engine = 'MaterializedView'",
+      query: "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'MaterializedView'",
       format: 'JSONEachRow',
     })
   ).json<{ name: string }>()) {
@@ -59,7 +57,6 @@ beforeAll(async () => {
   }
   of = { tenantId: 'tnt', snapshotMs: SNAPSHOT_MS, notPeople: [], cohortMin: 5, months: [] }
 })
-afterAll(() => stopStore(store))
 
 const NEVER = new AbortController().signal
 function question(query: string): ReportQuestion {

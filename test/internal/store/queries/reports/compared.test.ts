@@ -1,8 +1,7 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { type ReportQuestion, readReport } from '../../../../../internal/reports/question.js'
 import { firstPage, laterPage, type ReportOf, type ReportReads } from '../../../../../internal/reports/report.js'
-import { migrate } from '../../../../../internal/store/migrations/migrate.js'
 import {
   hasClosedIn,
   readAnswer,
@@ -10,12 +9,12 @@ import {
   stageAnswer,
 } from '../../../../../internal/store/queries/reports/answer.js'
 import { countHoldingFilters } from '../../../../../internal/store/queries/reports/holding-filters.js'
-import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
+import { type Database, openDatabase } from '../../../../support/database.js'
 
 const SNAPSHOT_MS = Date.UTC(2027, 0, 3)
 const NEVER = new AbortController().signal
 
-let store: RunningStore
+let store: Database
 let reads: ReportReads
 const of: ReportOf = { tenantId: 'tnt', snapshotMs: SNAPSHOT_MS, notPeople: [], cohortMin: 5, months: [] }
 
@@ -35,9 +34,8 @@ const CALLS = {
 } as const
 
 beforeAll(async () => {
-  store = await launchStore()
+  store = await openDatabase()
   const { client } = store
-  await migrate(client)
   const values = Object.entries(CALLS).flatMap(([month, services]) =>
     Object.entries(services).flatMap(([service, [from, to]]) =>
       Array.from({ length: to - from + 1 }, (_, i) => ({
@@ -63,7 +61,6 @@ beforeAll(async () => {
     readStaged: (...asked) => readStaged(client, ...asked),
   }
 })
-afterAll(() => stopStore(store))
 
 function question(query: string): ReportQuestion {
   const read = readReport('usage', query, SNAPSHOT_MS)

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { generateRecords, LAST_AT_MS } from '../../../../../bench/query/generate.js'
 import { type TagField, tagFieldOf } from '../../../../../internal/records/dimensions.js'
 import { Bindings } from '../../../../../internal/store/queries/records/conditions.js'
@@ -6,16 +6,16 @@ import { dimensionCondition, dimensionSql } from '../../../../../internal/store/
 import { groupsSql, PEOPLE } from '../../../../../internal/store/queries/reports/groups.js'
 import { snapshotParams } from '../../../../../internal/store/snapshot.js'
 import { SELECT_VALUES } from '../../../../../internal/store/tables/attribution-values.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
+import { type Database, openDatabase } from '../../../../support/database.js'
 
 const TENANT = 'tnt_one'
 /** A key that would be SQL if it were written into a query as it is. */
 const KEY = "tèam') OR (''='"
 const FIELD = tagFieldOf(KEY)
 
-let store: RunningStore
+let store: Database
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
   const pair = (value: string): string =>
     `concat(unhex('${Buffer.from(`${FIELD.slice(5)}\t`).toString('hex')}'), ${value})`
   await generateRecords(store.client, {
@@ -29,7 +29,6 @@ beforeAll(async () => {
   // As the sink does before it inserts records.
   await store.client.command({ query: `INSERT INTO attribution_values (tenant_id, field, value) ${SELECT_VALUES}` })
 })
-afterAll(() => stopStore(store))
 
 async function counts(where = '1', params: Readonly<Record<string, unknown>> = {}): Promise<Record<string, number>> {
   const result = await store.client.query({

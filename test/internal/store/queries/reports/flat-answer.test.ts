@@ -1,24 +1,21 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { readReport } from '../../../../../internal/reports/question.js'
 import { firstPage } from '../../../../../internal/reports/report.js'
-import { migrate } from '../../../../../internal/store/migrations/migrate.js'
 import { type AnswerPage, hasClosedIn, readAnswer } from '../../../../../internal/store/queries/reports/answer.js'
 import { figureSteps } from '../../../../../internal/store/queries/reports/figures.js'
 import { isFlat, readFlatAnswer } from '../../../../../internal/store/queries/reports/flat-answer.js'
 import { countHoldingFilters } from '../../../../../internal/store/queries/reports/holding-filters.js'
+import { type Database, openDatabase } from '../../../../support/database.js'
 import { drawn } from '../../../../support/run/rings.js'
-import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
 const DAY = 'from=2026-11-01&to=2026-11-02'
 const SNAPSHOT_MS = Date.UTC(2026, 10, 3)
 
-let store: RunningStore
+let store: Database
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await openDatabase()
 })
-afterAll(() => stopStore(store))
 
 /** A person of 0 is nobody, 9 a workload. */
 const calls = fc.array(

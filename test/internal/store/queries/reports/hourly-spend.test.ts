@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { hourlySpendOf } from '../../../../../internal/store/queries/reports/hourly-spend.js'
 import { insertRows } from '../../../../../internal/store/sink.js'
 import { ATTRIBUTIONS } from '../../../../../internal/store/tables/attributions.js'
 import { formatQuantity, parseSum } from '../../../../../internal/units/quantity.js'
+import { type Database, openDatabase } from '../../../../support/database.js'
 import { idOf } from '../../../../support/invocations.js'
 import { finishedRow } from '../../../../support/rows.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
-let store: RunningStore
+let store: Database
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
 })
-afterAll(() => stopStore(store))
 
 const HOUR_MS = 60 * 60 * 1000
 const AT_MS = Date.UTC(2026, 10, 20, 9)

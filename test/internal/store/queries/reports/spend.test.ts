@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { DIMENSION_NAMES, type GroupField } from '../../../../../internal/filters/report-dimensions.js'
 import {
   exactGroupSpendOf,
@@ -20,9 +20,9 @@ import {
   STEPS_PER_UNIT,
   sum,
 } from '../../../../../internal/units/quantity.js'
+import { type Database, openDatabase } from '../../../../support/database.js'
 import { idOf, NOW_MS } from '../../../../support/invocations.js'
 import { finishedRow } from '../../../../support/rows.js'
-import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
 const HOUR_MS = 3_600_000
 const REPLACED_MS = NOW_MS + 1_000
@@ -55,9 +55,9 @@ const OLD = Array.from({ length: 40 }, (_, i) => record(i))
 const REPLACED = OLD.slice(0, 10).map((row) => ({ ...row, owner: 'owner-new', validFromMs: REPLACED_MS }))
 const CURRENT = [...REPLACED, ...OLD.slice(10)]
 
-let store: RunningStore
+let store: Database
 beforeAll(async () => {
-  store = await launchMigratedStore()
+  store = await openDatabase()
   await insertRows(store.client, ATTRIBUTIONS, OLD, 'old')
   await insertRows(
     store.client,
@@ -75,7 +75,6 @@ beforeAll(async () => {
   }))
   await insertRows(store.client, CLOSED, closings, 'closed')
 })
-afterAll(() => stopStore(store))
 
 const labelOf = (row: AttributionRow, name: GroupField): string => {
   // Calls from before the declaration, which have no pair, belong to no group.
