@@ -50,11 +50,17 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/own-instance/models.test.ts': 'a card of a model, a candidate or a restored version that is wrong',
   'test/faults/models.test.ts':
     'a damaged model that serves, a training that is doubled by kills, a slow model that stays',
+  'test/internal/inference/learning/look.test.ts':
+    'unlabelled calls of a new service that look like those of a known one (`learning/train` has one that does not)',
+  'test/internal/inference/learning/audit-shift.test.ts':
+    'audits that move the share of a class too far, or not at all',
   'test/internal/inference/learning/surprises.test.ts':
     'a kind of traffic with which a model fails its gate, or names calls wrongly (`learning/train` holds the plain one)',
   'test/own-instance/model-drift.test.ts': 'a model that goes on serving although services have changed',
 
-  // The broker's outages: `outage` and `spool-kill` are in the inner ring.
+  // The broker's outages: `own-instance/admission` has one with a kill, `spool-kill` the spool alone.
+  'test/own-instance/outage.test.ts':
+    'accepted events lost where the spool or its disk is full, a connection that keeps a gateway waiting for ever',
   'test/own-instance/spooled-before.test.ts':
     'spooled events doubled, or their keys taken again, by gateways while the log is full',
   'test/own-instance/full-disk.test.ts': 'accepted events lost on a real disk that fills up',
@@ -71,17 +77,28 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/own-instance/doctor.test.ts': 'a fault that `attribution doctor` does not find',
   'test/cmd/store/lifecycle.test.ts':
     'a store that stops uncleanly, or does not say why it cannot start (`admission` kills one under load)',
+  'test/cmd/store/foreign-tables.test.ts':
+    'a store that serves a table which somebody put into its folder (`cmd/store/access` holds the rule)',
   'test/own-instance/layout.test.ts':
     'a role that starts although its settings contradict the layout (`internal/broker/layout` holds the rule)',
   'test/own-instance/leaving.test.ts': 'a gateway that a load balancer still asks when it has ended',
   'test/own-instance/quarantine.test.ts':
     'a command that does not list or replay what is quarantined (`internal/broker/quarantine-log` holds the log)',
   'test/own-instance/frozen-dependencies.test.ts':
-    'an answer that waits for a frozen store or broker (`outage` kills them, `internal/store/silence` times them)',
+    'an answer that waits for a frozen store or broker (`admission` kills them, `internal/store/silence` times them)',
   'test/own-instance/starting.test.ts': 'an unclear line on the terminal of a program that cannot start',
   'test/own-instance/prometheus.test.ts':
     'a query of a board that shows nothing, an alert that does not fire (with Prometheus)',
   'test/own-instance/prometheus-faults.test.ts': 'an alert that does not fire at its fault, or does not end with it',
+
+  'test/own-instance/metrics.test.ts':
+    'a metric of a role that Prometheus refuses, or that does not count (`telemetry/metrics` holds the registry)',
+  'test/own-instance/spans.test.ts':
+    'a span that is missing between two roles (`otlp/own-spans` and `telemetry/spans` hold what one of them does)',
+  'test/internal/store/migrations/migrate.test.ts':
+    'a first start of two stores at once, or one that was cut off (`own-instance/upgrade` takes the steps)',
+  'test/internal/store/compaction.test.ts':
+    'a version of a record that compaction removes too early, or an entry that it moves twice',
 
   // Much of the same: other files hold the parts.
   'test/faults/clusters.test.ts':
@@ -109,6 +126,10 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/product/reported-cases.test.ts': 'a cost that another product was reported to get wrong (where the cases are)',
   'test/own-instance/price-books.test.ts': 'an import that reprices existing records, or accepts a suspicious row',
   'test/own-instance/sentinel.test.ts': 'a threshold of a budget emitted twice, or never, by sentinels that are killed',
+  'test/internal/exports/exported-rows.test.ts':
+    'a row of a meter, a day or a FOCUS version that is wrong (`exported-records` holds what is in the file, and sums)',
+  'test/internal/exports/exported-tags.test.ts':
+    'a tag that an export leaves out, or that names few people (`exported-cohorts` holds the rule)',
   'test/product/exports.test.ts': 'an export that HTTP orders or downloads wrongly (the engine tests hold its content)',
   'test/internal/store/forgetting.test.ts':
     'an erasure that leaves a name somewhere, or changes a sum, at any of its steps',
@@ -124,6 +145,14 @@ export const OUTER: Readonly<Record<string, string>> = {
     'a type that `wrap` changes in another major of an SDK (`types-openai` and `types-anthropic` hold one of each)',
   'test/internal/store/queries/exports/export-folds.test.ts':
     'a drawn set of groups that SQL folds otherwise (`exports/exported-cohorts` and `cohorts/folded` draw others)',
+  'test/internal/store/queries/reports/compared.test.ts':
+    'a difference to the period before that is wrong, or that shows few people (`reports/answer` holds one period)',
+  'test/internal/sql/driver-statements.test.ts':
+    'a statement with which a driver of three years connects, and that is refused (`sql/queries` has one of each kind)',
+  'test/internal/ingest/turns-of-a-request.test.ts':
+    'a route that reads some body in one turn (`bodies/bytes-read` and `bulk/body-elements` hold the readers)',
+  'test/internal/ingest/keys/fingerprint-statistics.test.ts':
+    'a fingerprint of bodies whose bits depend on each other (`keys/body-fingerprint` has bodies that must differ)',
   'test/product/trace.test.ts': 'a total that is wrong in the last digit over the whole real trace',
   'test/own-instance/otlp.test.ts': 'content of a span or log record of a real SDK that is kept somewhere',
   'test/own-instance/shared-limits.test.ts': 'a caller whose budget two gateways count apart',
@@ -135,7 +164,10 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/product/console-corrections.test.ts': 'a correction in the console that changes other records than it showed',
   'test/own-instance/traces.test.ts':
     'a record that late evidence of its trace does not correct, beside kills and overrides',
-  // `console` holds its figures, `console-session` its sign-in, `console-tasks` the ways through it.
+  // `console` holds its figures, `console-session` its sign-in, `console-tasks` two ways through it.
+  'test/product/console-more-tasks.test.ts':
+    'a task that people come to the console for, and that takes too many steps',
+  'test/product/console-anomalies.test.ts': 'an anomaly that the console does not list, or that leads to other calls',
   'test/product/console-answers.test.ts': 'an answer of Unattributed that moves other calls than it says',
   'test/product/console-changes.test.ts': 'a line of what changed that is wrong, or leads elsewhere',
   'test/product/console-chart.test.ts': 'a chart that shows, marks or opens something wrongly',
