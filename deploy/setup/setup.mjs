@@ -21,6 +21,7 @@ export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
  * @typedef {object} SetUpOptions
  * @property {boolean} [ownsNats] false: a nats-server elsewhere will be used
  * @property {boolean} [ownsStore] false: a ClickHouse elsewhere will be used
+ * @property {() => Promise<unknown>} [beside] what needs the packages only, and runs beside the build
  */
 
 /**
@@ -30,7 +31,7 @@ export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
  * @param {SetUpOptions} [options]
  * @throws {SetUpError} one line that says how to correct it
  */
-export async function setUp({ ownsNats = true, ownsStore = true } = {}) {
+export async function setUp({ ownsNats = true, ownsStore = true, beside } = {}) {
   checkNode(process.version)
   try {
     // apt waits for its mirror while npm unpacks.
@@ -38,7 +39,7 @@ export async function setUp({ ownsNats = true, ownsStore = true } = {}) {
     if (natsServer !== undefined) process.env.ATTRIBUTION_NATS_SERVER_BIN = natsServer
     linkProgram(ROOT)
     if (ownsStore) requireEngine(ROOT)
-    await ensureBuild(ROOT)
+    await together([ensureBuild(ROOT), beside?.()])
   } catch (error) {
     throw explainFileError(error)
   }

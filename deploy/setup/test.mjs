@@ -1,5 +1,5 @@
 /**
- * `npm test`: the set-up, then the linter over everything unless the arguments name files, then the tests of the inner
+ * `npm test`: the set-up with the linter over everything unless the arguments name files, then the tests of the inner
  * ring (`test/support/run/rings.ts`), or those of both with TEST_RING=all; arguments go to vitest. Files that failed
  * run a second time, alone. Ends with the exit code of the first that fails.
  */
@@ -14,11 +14,6 @@ import { ensurePromtool } from './promtool.mjs'
 import { ROOT, setUp } from './setup.mjs'
 import { runSetUpMain, together } from './steps.mjs'
 
-await runSetUpMain(async () => {
-  await together([setUp(), ensurePromtool(ROOT)])
-  await ensureChromium(ROOT)
-})
-
 const packages = join(ROOT, 'node_modules')
 // Biome colours each letter by itself where it takes a log for a terminal.
 const colors = process.stdout.isTTY ? [] : ['--colors=off']
@@ -32,8 +27,14 @@ const run = (/** @type {readonly string[]} */ command, env = process.env) =>
 /** More failed files than this are no accident. */
 const REPEATED_FILES_MAX = 5
 
+let linted = 0
 // Of a few files the result is wanted at once.
-const linted = args.some((arg) => arg.includes('/')) ? 0 : await run(biome)
+const lint = async () => {
+  if (!args.some((arg) => arg.includes('/'))) linted = await run(biome)
+}
+// They need the packages only.
+const beside = () => together([lint(), ensureChromium(ROOT)])
+await runSetUpMain(async () => void (await together([setUp({ beside }), ensurePromtool(ROOT)])))
 if (linted !== 0) process.exit(linted)
 
 const notes = mkdtempSync(join(tmpdir(), 'attribution-failed-'))
