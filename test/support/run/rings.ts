@@ -145,6 +145,10 @@ export const OUTER: Readonly<Record<string, string>> = {
     'a type that `wrap` changes in another major of an SDK (`types-openai` and `types-anthropic` hold one of each)',
   'test/internal/store/queries/exports/export-folds.test.ts':
     'a drawn set of groups that SQL folds otherwise (`exports/exported-cohorts` and `cohorts/folded` draw others)',
+  'test/internal/reports/questions.test.ts':
+    'a field by which a report asks other calls than it counts (`product/reports` and `store/…/dimensions` have some)',
+  'test/internal/store/tables/packed-fields.test.ts':
+    'a packed field that is read otherwise than its columns (`tables/field-codec` and `list-records` hold the codec)',
   'test/internal/store/queries/reports/compared.test.ts':
     'a difference to the period before that is wrong, or that shows few people (`reports/answer` holds one period)',
   'test/internal/sql/driver-statements.test.ts':
