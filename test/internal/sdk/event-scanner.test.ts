@@ -27,8 +27,9 @@ const event = (data: object) => {
 const said = fc
   .oneof(fc.string(), fc.constantFrom('"usage":{"prompt_tokens":9}}\n\n', 'error"', '{', '\n\ndata: {"usage":'))
   .map((content) => ({ id: 'c', model: 'm', choices: [{ delta: { content } }], usage: null }))
+// Nothing begins an answer behind the end of one, as `message-start` does.
 const ends = fc.constantFrom<object>(
-  ...STATED_USAGES.flatMap(({ parts }) => parts),
+  ...STATED_USAGES.flatMap(({ parts }) => parts).filter((part) => !('type' in part && part.type === 'message-start')),
   { type: 'message_stop' },
   { type: 'error', error: { type: 'overloaded_error' } },
   { type: 'response.failed', response: { id: 'c', usage: null, error: { code: 'server_error' } } },
