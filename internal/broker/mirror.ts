@@ -7,6 +7,8 @@ import { KvWatchLost, MirrorBehind } from './errors.js'
 /** A bucket's content in memory, kept up to date by a KV watch. */
 export interface Mirror<T> {
   get(key: string): T | undefined
+  /** A key's value with the revision that it has in the bucket, as far as the copy knows. */
+  entry(key: string): { readonly value: T; readonly revision: number } | undefined
   entries(): IterableIterator<[string, T]>
   /**
    * Resolves once the copy holds everything up to a revision.
@@ -45,6 +47,7 @@ export async function mirrorBucket<T>(
   void mirror.followReconnects().catch(onLost)
   return {
     get: (key) => mirror.copy.get(key),
+    entry: (key) => mirror.entry(key),
     entries: () => mirror.copy.entries(),
     reached: (revision) => mirror.revisions.reached(revision, () => mirror.renewWatch()),
     revision: () => mirror.revisions.newest,
@@ -75,6 +78,11 @@ class BucketMirror<T> {
     this.onLost = onLost
     this.onChange = onChange
     this.keys = keys
+  }
+
+  entry(key: string): { readonly value: T; readonly revision: number } | undefined {
+    const [value, revision] = [this.copy.get(key), this.revisionOf.get(key)]
+    return value === undefined || revision === undefined ? undefined : { value, revision }
   }
 
   /** Replaces the current watch by one of the whole bucket. Resolves when it has reported all current keys. */

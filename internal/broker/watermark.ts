@@ -4,7 +4,7 @@ import type { Progress } from './checkpoint.js'
 import { whenOverdue, within } from './deadline.js'
 import { isLostRace, MirrorBehind } from './errors.js'
 import type { Fence } from './fence.js'
-import { mirrorBucket } from './mirror.js'
+import { type Mirror, mirrorBucket } from './mirror.js'
 
 /**
  * The newest instant up to which the read model is complete: every record version that is valid at or before it is
@@ -78,25 +78,12 @@ export async function followWatermark(
     return newestReturned
   }
   const reusedMs = (): number => ((mirror.get(FENCE)?.fencedMs ?? 0) < newestDoneMs ? REUSED_BEHIND_MS : REUSED_MS)
-  const setFence = async (): Promise<void> => {
-    for (;;) {
-      const entry = await bucket.get(FENCE)
-      const before = entry?.operation === 'PUT' ? entry.json<Fence>().fencedMs : 0
-      // Not before what is done: the rows of a writer whose clock is ahead would stay invisible until this clock has
-      // caught up.
-      const text = JSON.stringify({ fencedMs: Math.max(clock(), newestDoneMs, before) } satisfies Fence)
-      try {
-        const revision =
-          entry === null ? await bucket.create(FENCE, text) : await bucket.update(FENCE, text, entry.revision)
-        return await mirror.reached(revision)
-      } catch (cause) {
-        if (!isLostRace(cause)) throw cause
-      }
-    }
-  }
+  // Not before what is done: the rows of a writer whose clock is ahead would stay invisible until this clock has caught
+  // up.
+  const soonest = (): number => Math.max(clock(), newestDoneMs)
   const renew = async (): Promise<number> => {
     try {
-      await within(RENEWAL_MS_MAX, setFence(), fenceOverdue)
+      await within(RENEWAL_MS_MAX, setFence(bucket, mirror, soonest), fenceOverdue)
     } catch (cause) {
       if (mirror.get(FENCE) === undefined) throw cause
     }
@@ -137,6 +124,24 @@ export async function followWatermark(
         check()
       })
     },
+  }
+}
+
+/** Resolves once the mirror has it. @param soonest the instant, unless the fence is later already */
+async function setFence(bucket: KV, mirror: Mirror<Partial<Fence>>, soonest: () => number): Promise<void> {
+  // By the copy, which is seldom behind: to read the bucket first would wait for a write of others that is synced.
+  let before = mirror.entry(FENCE)
+  for (;;) {
+    const text = JSON.stringify({ fencedMs: Math.max(soonest(), before?.value.fencedMs ?? 0) } satisfies Fence)
+    try {
+      const revision =
+        before === undefined ? await bucket.create(FENCE, text) : await bucket.update(FENCE, text, before.revision)
+      return await mirror.reached(revision)
+    } catch (cause) {
+      if (!isLostRace(cause)) throw cause
+    }
+    const entry = await bucket.get(FENCE)
+    before = entry?.operation === 'PUT' ? { value: entry.json<Fence>(), revision: entry.revision } : undefined
   }
 }
 

@@ -186,6 +186,20 @@ test('an instant is reused for a moment only while a batch has ended that it doe
   expect(await watermark.latest()).toBeGreaterThanOrEqual(atMs)
 })
 
+test('the fence is read before it is set only where another process has just set it', async () => {
+  const reads = vi.spyOn(broker.deps.checkpoints, 'get')
+  const [one, other] = [await reader(), await reader()]
+  await one.renewed()
+  await one.renewed()
+  const alone = reads.mock.calls.length
+
+  const together = await Promise.all([one.renewed(), other.renewed(), one.renewed(), other.renewed()])
+
+  expect(alone).toBe(0)
+  expect(reads.mock.calls.length).toBeGreaterThan(0)
+  expect(await one.renewed()).toBeGreaterThanOrEqual(Math.max(...together))
+})
+
 test('a snapshot at an instant never changes, whichever processes write, die and read', async () => {
   const rows: { readonly atMs: number; readonly name: string }[] = []
   const keys = ['a.0', 'a.1', 'b.0', 'changes']
