@@ -225,7 +225,9 @@ describe('the overview', () => {
           data.map((row: UsageRow) => row.previous?.['cost_usd'] ?? ''),
         )
         const { from, to, total_cost_usd: before } = compared.compared_with
-        if (before !== null) expect((await usageShown('', { from, to })).report.total_cost_usd).toBe(before)
+        // Where few people are asked for, both periods are of the larger group; alone, the one before may have no call.
+        if (before !== null && suppressed === undefined)
+          expect((await usageShown('', { from, to })).report.total_cost_usd).toBe(before)
         await expect.poll(() => page.locator('section[data-table-total] tbody tr').count()).toBe(data.length)
         const said = (await page.textContent('section[data-table-total]')) ?? ''
         expect(said.includes('these are the figures of the larger group')).toBe(suppressed !== undefined)
