@@ -44,44 +44,6 @@ export async function useOverview(page: Page): Promise<void> {
   await page.waitForSelector(SHOWN)
 }
 
-/** Each is left until what changed is there too, as by a person who reads. */
-const READ = `main > ${SHOWN} section.changes ${SHOWN}`
-
-/** In the page: milliseconds from the next question until its figures are painted. */
-const ANSWERED = `{
-  const shown = document.querySelector('main > .shown')
-  globalThis.__answered = new Promise((resolve) => {
-    let askedAt
-    new MutationObserver((_, observer) => {
-      if (shown.getAttribute('aria-busy') === 'true') askedAt ??= performance.now()
-      else if (askedAt !== undefined) {
-        observer.disconnect()
-        requestAnimationFrame(() => resolve(performance.now() - askedAt))
-      }
-    }).observe(shown, { attributeFilter: ['aria-busy'] })
-  })
-  0
-}`
-
-/** How long changes of filter and of period take on the overview. */
-export async function timeChanges(page: Page): Promise<{ filter_ms: number[]; period_ms: number[] }> {
-  const timed = async (change: () => Promise<unknown>): Promise<number> => {
-    await page.waitForSelector(READ)
-    await page.evaluate(ANSWERED)
-    await change()
-    return page.evaluate('globalThis.__answered')
-  }
-  const [filter_ms, period_ms]: [number[], number[]] = [[], []]
-  for (const service of ['service-00', 'service-01', 'service-02', 'service-03']) {
-    await page.fill('.add-filter input', service)
-    filter_ms.push(await timed(() => page.click('button:has-text("Add the filter")')))
-    filter_ms.push(await timed(() => page.click('.chip')))
-  }
-  for (const period of ['7d', '90d', 'month', '30d', 'last-month', '30d'])
-    period_ms.push(await timed(() => page.selectOption('.period select', period)))
-  return { filter_ms, period_ms }
-}
-
 /** Opens a page by the menu, as soon as its first list is there; in the explorer the card of a call too. */
 export async function visit(page: Page, path: (typeof PAGES)[number]): Promise<void> {
   const link = page.locator(`header.top nav a[href*="/${path}"]`)
