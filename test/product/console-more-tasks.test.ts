@@ -101,7 +101,7 @@ describe('a lead of FinOps', () => {
     fewSteps()
   })
 
-  test('has a budget for each team, and whoever is to hear of it does', async () => {
+  test('has a budget for each team, of which the right people hear', async () => {
     await openPage('Budgets')
     await hand.click('button:has-text("Add a budget")')
     await hand.fill('dialog input[name=name]', 'Each team')
