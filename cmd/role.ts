@@ -9,6 +9,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { type Broker, connectBroker } from '../internal/broker/connect.js'
 import { type Layout, openStreams, partitionsOf, watchPartitions } from '../internal/broker/layout.js'
 import { joinMembers, type Membership } from '../internal/broker/members.js'
+import { opened } from '../internal/broker/opened.js'
 import {
   BROKER_SETTINGS,
   type Config,
@@ -170,7 +171,7 @@ export async function connectRole<N extends SettingName>(
         log.fatal({ partitions }, 'the layout has another number of partitions, exiting')
         process.exit(1)
       }),
-    signingKey: (key) => signingKey(signingKeys, masterKeys, key),
+    signingKey: (key) => opened(() => signingKey(signingKeys, masterKeys, key)),
     async join(parts) {
       membership = await joinMembers(await broker.bucket(MEMBERS), name, member, onLost, parts)
       return membership

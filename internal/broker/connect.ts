@@ -25,6 +25,7 @@ import { ATTEMPTS, DEADLETTERS, RETRIES } from '../../streams/retries.js'
 import { ConfigError } from '../config/settings.js'
 import { reportWhileWaiting } from '../telemetry/waiting-time.js'
 import { brokerErrorCode, NO_SUCH_STREAM } from './errors.js'
+import { opened } from './opened.js'
 import { refusalOf } from './server-version.js'
 
 export interface BrokerSettings {
@@ -92,12 +93,13 @@ export async function connectBroker({ url, user, password, name }: BrokerSetting
     manager,
     async bucket({ name: bucketName }) {
       // Its leader answers each read: a follower may lack what another process has just written.
-      return openedOver(connection, await kvm.open(bucketName, { allow_direct: false }), async (keys) => {
+      const bucket = await opened(() => kvm.open(bucketName, { allow_direct: false }))
+      return openedOver(connection, bucket, async (keys) => {
         const query = { last_by_subj: `$KV.${bucketName}.${keys}` }
         return (await manager.streams.getMessage(`KV_${bucketName}`, query))?.seq ?? 0
       })
     },
-    objects: (bucket) => objm.open(bucket.name),
+    objects: (bucket) => opened(() => objm.open(bucket.name)),
     close: () => connection.drain(),
   }
 }

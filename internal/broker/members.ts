@@ -7,6 +7,7 @@ import { counter, gauge } from '../telemetry/metrics.js'
 import { connectionOf } from './connect.js'
 import { HeardMembers, type Said } from './heard-members.js'
 import { mirrorBucket } from './mirror.js'
+import { opened } from './opened.js'
 
 /** The live processes of a role, and the ownership of the role's work among them. */
 export interface Membership {
@@ -112,7 +113,7 @@ export async function joinMembers(
     onTime: notifyIfChanged,
   })
   // First, so that the watch of this role's members finds one.
-  await bucket.put(own, heartbeat())
+  await opened(() => bucket.put(own, heartbeat()))
   const mirror = await mirrorBucket<Heartbeat>(
     bucket,
     onLost,

@@ -3,6 +3,7 @@ import type { KV, KvWatchEntry } from '@nats-io/kv'
 import { connectionOf, newestRevision } from './connect.js'
 import { whenOverdue } from './deadline.js'
 import { KvWatchLost, MirrorBehind } from './errors.js'
+import { opened } from './opened.js'
 
 /** A bucket's content in memory, kept up to date by a KV watch. */
 export interface Mirror<T> {
@@ -43,7 +44,7 @@ export async function mirrorBucket<T>(
   keys = '>',
 ): Promise<Mirror<T>> {
   const mirror = new BucketMirror<T>(bucket, onLost, onChange, keys)
-  await mirror.watchBucket()
+  await opened(() => mirror.watchBucket())
   void mirror.followReconnects().catch(onLost)
   return {
     get: (key) => mirror.copy.get(key),

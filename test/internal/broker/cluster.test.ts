@@ -1,8 +1,11 @@
-import { beforeAll, expect, test } from 'vitest'
+import { Kvm } from '@nats-io/kv'
+import { beforeAll, expect, test, vi } from 'vitest'
 import { type Broker, connectBroker } from '../../../internal/broker/connect.js'
 import { readLog } from '../../../internal/broker/log.js'
+import { mirrorBucket } from '../../../internal/broker/mirror.js'
 import { createPublisher, publishAllOrThrow, publishOrThrow } from '../../../internal/broker/publisher.js'
 import { AUDIT, auditSubject } from '../../../streams/audit.js'
+import { DIRECTORY } from '../../../streams/buckets.js'
 import { EVENTS, eventsSubject } from '../../../streams/events.js'
 import { addStream, type Cluster, launchCluster } from '../../support/cluster.js'
 
@@ -80,5 +83,29 @@ test('a read whose leader dies before it answers is asked of another server, and
   const diedAt = performance.now()
   expect((await reading).map(({ messageId }) => messageId)).toEqual(['one', 'two', 'three'])
   console.log(`read ${Math.round(performance.now() - diedAt)} ms after the leader had died`)
+  await broker.close()
+}, 120_000)
+
+test('what a role opens while there is no majority is open once there is one', async () => {
+  cluster = await launchCluster()
+  const before = await connect(cluster.url)
+  const bucket = await new Kvm(before.manager.jetstream()).create(DIRECTORY.name, { replicas: 3 })
+  await bucket.put('tnt.services.a', '{"size":1}')
+  await before.close()
+  const broker = await connect(cluster.urls[0] as string)
+  const opened = await broker.bucket(DIRECTORY)
+  const others = [1, 2].map((server) => cluster.pid(server))
+
+  const watch = vi.spyOn(opened, 'watch')
+
+  for (const pid of others) process.kill(pid, 'SIGSTOP')
+  const opening = mirrorBucket(opened, () => undefined)
+  try {
+    await vi.waitUntil(() => watch.mock.results.length > 1, { timeout: 30_000 })
+  } finally {
+    for (const pid of others) process.kill(pid, 'SIGCONT')
+  }
+
+  expect([...(await opening).entries()]).toEqual([['tnt.services.a', { size: 1 }]])
   await broker.close()
 }, 120_000)

@@ -5,7 +5,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { atEnd } from '../run/at-end.js'
@@ -19,6 +18,8 @@ export interface CutDisk {
   mountAgain(): Promise<void>
 }
 
+/** Its gigabytes would leave the streams of other tests, which reserve memory, too little of it. */
+const ON_DISK = '/var/tmp'
 /** Sparse: a disk takes as much as is written to it. */
 const [OUTER, INNER] = ['48G', '32G']
 
@@ -32,7 +33,7 @@ export function noCutDisk(): string | undefined {
 }
 
 export function makeCutDisk(): CutDisk {
-  const place = mkdtempSync(join(tmpdir(), 'attribution-cut-'))
+  const place = mkdtempSync(join(ON_DISK, 'attribution-cut-'))
   const [outer, folder] = [join(place, 'outer'), join(place, 'disk')]
   for (const each of [outer, folder]) mkdirSync(each)
   const watcher = removedWithThisProcess(place)
@@ -47,7 +48,7 @@ export function makeCutDisk(): CutDisk {
   run('mount', '-o', 'loop', join(place, 'outer.img'), outer)
   run('truncate', '-s', INNER, image(current))
   run('mkfs.ext4', '-q', '-E', 'lazy_itable_init=1', image(current))
-  run('mount', '-o', 'loop', image(current), folder)
+  run('mount', '-o', 'loop,discard', image(current), folder)
   return {
     folder,
     cut: () => run('cp', '--reflink=always', image(current), image(current + 1)),
@@ -56,7 +57,7 @@ export function makeCutDisk(): CutDisk {
       while (spawnSync('umount', [folder]).status !== 0) await sleep(50)
       rmSync(image(current))
       current++
-      run('mount', '-o', 'loop', image(current), folder)
+      run('mount', '-o', 'loop,discard', image(current), folder)
     },
   }
 }
