@@ -44,6 +44,48 @@ export async function useOverview(page: Page): Promise<void> {
   await page.waitForSelector(SHOWN)
 }
 
+/** Each change is left until what changed is there too, as by a person who reads. */
+const READ = `main > ${SHOWN} section.changes ${SHOWN}`
+
+/**
+ * In the page: milliseconds from the next click or choice until the figures of its question are painted. An answer that
+ * comes within a frame leaves nothing busy, so two frames in a row count that show nothing of the question before.
+ */
+const ANSWERED = `new Promise((resolve, reject) => {
+  const before = location.href
+  let askedAt
+  for (const type of ['click', 'change'])
+    addEventListener(type, () => { askedAt ??= performance.now() }, { capture: true, once: true })
+  const endsAt = performance.now() + 10_000
+  const look = (quietAt) => (now) => {
+    if (now > endsAt) reject(new Error('no other figures within ten seconds: ' + location.href))
+    const isThere = location.href !== before && document.querySelector('main > .shown[aria-busy=false]') !== null
+    if (isThere && quietAt !== undefined) resolve(quietAt - askedAt)
+    else requestAnimationFrame(look(isThere ? now : undefined))
+  }
+  requestAnimationFrame(look(undefined))
+})`
+
+/** How long the overview takes to answer another filter and another period, none of which it was asked for before. */
+export async function timeChanges(page: Page): Promise<{ filter_ms: number[]; period_ms: number[] }> {
+  const timed = async (change: () => Promise<unknown>): Promise<number> => {
+    await page.waitForSelector(READ)
+    const answered = page.evaluate<number>(ANSWERED)
+    await change()
+    return answered
+  }
+  const [filter_ms, period_ms]: [number[], number[]] = [[], []]
+  for (let n = 0; n < 8; n++) {
+    await page.fill('.add-filter input', `service-0${n}`)
+    filter_ms.push(await timed(() => page.click('button:has-text("Add the filter")')))
+    await page.click('.chip')
+    await page.waitForSelector('.chip', { state: 'detached' })
+  }
+  for (const period of ['7d', '90d', 'month', 'last-month'])
+    period_ms.push(await timed(() => page.selectOption('.period select', period)))
+  return { filter_ms, period_ms }
+}
+
 /** Opens a page by the menu, as soon as its first list is there; in the explorer the card of a call too. */
 export async function visit(page: Page, path: (typeof PAGES)[number]): Promise<void> {
   const link = page.locator(`header.top nav a[href*="/${path}"]`)

@@ -11,7 +11,7 @@ import { fill } from '../reports/fill.js'
 import { writeResult } from '../results.js'
 import { table } from '../table.js'
 import { launchBrowser } from './browser.js'
-import { PAGES, useOverview, visit } from './interactions.js'
+import { PAGES, timeChanges, useOverview, visit } from './interactions.js'
 import { longestInteraction, observe, painted, roundsOf, scriptBytes } from './measures.js'
 
 /**
@@ -34,6 +34,9 @@ const INTERACTION_MS_MAX = 200
 const TO_CHART_BYTES_MAX = 200 * 1024
 const ALL_BYTES_MAX = 400 * 1024
 const LIVE_MS_MAX = 3_000
+/** Of 300,000 calls. */
+const FILTER_MS_MAX = 500
+const PERIOD_MS_MAX = 700
 /** Beyond it there is no figure. */
 const SHOWN_MS_MAX = 60_000
 
@@ -62,9 +65,10 @@ async function answer(options: ConsoleOptions, folder: string, processes: Proces
     const page = await newPage(browser)
     await signIn(page, credentials)
     const live = await watch(page, credentials.api_key, product.baseUrl, repeats)
+    const changes = await timeChanges(page)
     // The newest call is now one that came over the API: it has a card.
     const used = await use(page)
-    const figures = { opened, ...used, live }
+    const figures = { opened, ...used, live, changes }
     writeResult(join(checkout, 'bench', 'results', 'console.json'), {
       question: 'how soon does the console show and answer, and how much JavaScript is that',
       provenance: provenance(checkout),
@@ -150,9 +154,10 @@ interface Figures {
   readonly interaction: Awaited<ReturnType<typeof longestInteraction>>
   readonly all_script_bytes: number
   readonly live: readonly number[]
+  readonly changes: Awaited<ReturnType<typeof timeChanges>>
 }
 
-function print({ opened, interaction, all_script_bytes: allBytes, live }: Figures): void {
+function print({ opened, interaction, all_script_bytes: allBytes, live, changes }: Figures): void {
   const most = (values: readonly number[]): number => Math.max(...values)
   const median = (values: readonly number[]): number =>
     values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
@@ -174,6 +179,8 @@ function print({ opened, interaction, all_script_bytes: allBytes, live }: Figure
       line('JavaScript of all pages', allBytes / KIB, ALL_BYTES_MAX / KIB, 'KiB'),
       line('a new call in the total, median', median(live), LIVE_MS_MAX, 'ms'),
       line('a new call in the total, worst', most(live), LIVE_MS_MAX, 'ms'),
+      line('a change of filter, median', median(changes.filter_ms), FILTER_MS_MAX, 'ms'),
+      line('a change of period, median', median(changes.period_ms), PERIOD_MS_MAX, 'ms'),
     ])}`,
   )
 }
