@@ -58,5 +58,8 @@ const HEADER_BYTES_MAX = 4 * 1024
 /** Maximum size of a group: within every broker's `max_payload`, and so large that it is cheap per event. */
 export const GROUP_BYTES_MAX = PAYLOAD_BYTES_MIN - HEADER_BYTES_MAX
 
+/** Of a group of the lane, which hands on whole messages: events of other tenants wait for what it hands on. */
+export const LANE_GROUP_BYTES_MAX = 16 * 1024
+
 /** How long processed events are kept, so that a window can be replayed. */
 export const REPLAY_WINDOW_MS = 24 * 60 * 60 * 1000

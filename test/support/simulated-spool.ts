@@ -52,7 +52,7 @@ export class SimulatedSpool {
     for (let delivered = 0; ; delivered++) {
       const [first] = this.waiting
       if (first === undefined) return { kind: 'empty', delivered }
-      if (!(await deliver(first))) return { kind: 'refused', delivered }
+      if ((await deliver([first])) === 0) return { kind: 'refused', delivered }
       this.waiting.shift()
     }
   }

@@ -33,8 +33,8 @@ async function write(spool: Spool, from: number): Promise<void> {
 }
 
 async function drain(spool: Spool): Promise<void> {
-  await spool.drain(async (record) => {
-    print(`delivered ${numberOf(record)}`)
-    return true
+  await spool.drain(async (records) => {
+    for (const record of records) print(`delivered ${numberOf(record)}`)
+    return records.length
   })
 }

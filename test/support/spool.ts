@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach } from 'vitest'
 import { localFiles, type SpoolFile, type SpoolFiles } from '../../internal/ingest/spool/files.js'
 import type { SpoolIncident } from '../../internal/ingest/spool/incident.js'
-import { openSpool, type Spool, type SpoolSettings } from '../../internal/ingest/spool/spool.js'
+import { type Deliver, oneByOne, openSpool, type Spool, type SpoolSettings } from '../../internal/ingest/spool/spool.js'
 import { numberOf } from './spool-records.js'
 
 const opened: Spool[] = []
@@ -45,13 +45,17 @@ export async function open(folder: string, stated: Partial<SpoolSettings> = {}):
 /** Drains at most `countMax` records. @returns their numbers. Throws when one was altered. */
 export async function drained(spool: Spool, countMax = Number.POSITIVE_INFINITY): Promise<number[]> {
   const numbers: number[] = []
-  await spool.drain(async (record) => {
-    if (numbers.length >= countMax) return false
-    numbers.push(numberOf(record))
-    return true
-  })
+  await spool.drain(
+    oneByOne(async (record) => {
+      if (numbers.length >= countMax) return false
+      numbers.push(numberOf(record))
+      return true
+    }),
+  )
   return numbers
 }
+
+export const takeAll: Deliver = async (records) => records.length
 
 export const upTo = (count: number, from = 0): number[] => Array.from({ length: count }, (_, i) => from + i)
 

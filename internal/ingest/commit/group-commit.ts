@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { GROUP_BYTES_MAX, invocationsSubject } from '../../../streams/invocations.js'
+import { GROUP_BYTES_MAX, invocationsSubject, LANE_GROUP_BYTES_MAX } from '../../../streams/invocations.js'
 import { entryBytesMax, type ParsedEvent, type TextRange } from '../../invocations/entry-bytes.js'
 import type { Admission } from '../../invocations/invocation-group.js'
 import { histogram, SECONDS_BUCKETS } from '../../telemetry/metrics.js'
@@ -7,9 +7,6 @@ import { SENDER_BYTES } from '../keys/admitted-keys.js'
 import { appendEntry, type Group, GroupBuffers, type OpenGroup, payloadOf, type Settler } from './commit-group.js'
 import type { Commit, LogWriter } from './log-writer.js'
 import { SharedKeys } from './shared-keys.js'
-
-/** The lane hands on whole messages, and the events of other tenants wait for what it hands on. */
-const LANE_GROUP_BYTES_MAX = 16 * 1024
 
 /** Limits on the events waiting for the log; beyond them the caller is refused at once. */
 const WAITING_EVENTS_MAX = 50_000

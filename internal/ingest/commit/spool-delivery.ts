@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { invocationsSubject, isInvocations, partitionOfSubject } from '../../../streams/invocations.js'
+import { isInvocations } from '../../../streams/invocations.js'
 import { KEYS_SUBJECT } from '../../../streams/keys.js'
 import { isObservations } from '../../../streams/observations.js'
 import type { Publisher, PublishResult } from '../../broker/publisher.js'
 import type { Logger } from '../../telemetry/log.js'
 import { counter } from '../../telemetry/metrics.js'
 import type { Appended } from '../spool/appender.js'
-import type { Spool } from '../spool/spool.js'
+import { oneByOne, type Spool } from '../spool/spool.js'
 import type { SpoolRecord } from '../spool/spool-record.js'
+import { joined, mailboxIn } from './joined-records.js'
 
 export const KEYS_LOST = counter(
   'admission_keys_lost_total',
@@ -107,26 +108,23 @@ export class SpoolDelivery {
 
   /** @returns why it ended before the spool's end */
   private async drain(spool: Spool, signal: AbortSignal): Promise<Obstacle | undefined> {
-    const { keySpool, isBrokerUp, log } = this.deps
+    const { keySpool, isBrokerUp, partitions, log } = this.deps
     if (spool.isEmpty || !isBrokerUp()) return undefined
     const { folder } = spool
     let obstacle: Obstacle | undefined
     const dropped = new Map<string, number>()
-    const drained = await spool.drain(async (record) => {
-      const { subject } = record
-      if (signal.aborted) return false
-      if (!isKnown(subject)) {
+    const take = async (record: SpoolRecord): Promise<boolean> => {
+      obstacle = signal.aborted ? undefined : await this.deliver(record, spool === keySpool)
+      return !signal.aborted && obstacle === undefined
+    }
+    const drained = await spool.drain(async (records) => {
+      const messages = joined(records.filter(isKnown), partitions)
+      const areTaken = (await oneByOne(take)(messages)) === messages.length
+      // One after the other, up to the one that is not taken: what is before it shall not be repeated again and again.
+      const taken = areTaken ? records.length : await oneByOne(async (each) => !isKnown(each) || take(each))(records)
+      for (const { subject } of records.slice(0, taken).filter((record) => !isKnown(record)))
         dropped.set(subject, (dropped.get(subject) ?? 0) + 1)
-        return true
-      }
-      if (subject === KEYS_SUBJECT && spool !== keySpool) {
-        const appended = await this.deliverKeys(record)
-        if (appended.kind === 'failed') obstacle = { err: appended.error }
-        return appended.kind !== 'failed'
-      }
-      const result = await this.publish(record)
-      if (result.kind !== 'stored') obstacle = { subject, ...result }
-      return result.kind === 'stored'
+      return taken
     })
     for (const [subject, messages] of dropped) {
       log.warn({ subject, messages, folder }, 'dropped messages of a spool that no stream takes: they carry no events')
@@ -135,17 +133,20 @@ export class SpoolDelivery {
     return drained.kind === 'failed' ? { err: drained.error } : obstacle
   }
 
+  private async deliver(message: SpoolRecord, isOfKeySpool: boolean): Promise<Obstacle | undefined> {
+    if (message.subject === KEYS_SUBJECT && !isOfKeySpool) {
+      const appended = await this.deliverKeys(message)
+      return appended.kind === 'failed' ? { err: appended.error } : undefined
+    }
+    const result = await this.publish(message)
+    return result.kind === 'stored' ? undefined : { subject: message.subject, ...result }
+  }
+
   private publish({ subject, payload, messageId }: SpoolRecord): Promise<PublishResult> {
     const { publisher, partitions } = this.deps
     return publisher.publish(mailboxIn(partitions, subject), payload, messageId, ATTEMPT_MS)
   }
 }
 
-const isKnown = (subject: string): boolean =>
+const isKnown = ({ subject }: SpoolRecord): boolean =>
   isInvocations(subject) || isObservations(subject) || subject === KEYS_SUBJECT
-
-/** The subject that is read in the place of this one. */
-function mailboxIn(partitions: number, subject: string): string {
-  if (!isInvocations(subject) || partitionOfSubject(subject) < partitions) return subject
-  return invocationsSubject('a', partitionOfSubject(subject) % partitions)
-}

@@ -4,7 +4,7 @@ import { localFiles, type SpoolFile, type SpoolFiles } from './files.js'
 import { asError, type SpoolIncident } from './incident.js'
 import { claimFolder } from './ownership.js'
 import { openPosition, type PositionFile } from './position.js'
-import { readRecords } from './read-records.js'
+import { type Found, readRecords } from './read-records.js'
 import { recoverSegments } from './recover.js'
 import { bytesOf, recordsOf, type Segment } from './segment.js'
 import { encodeRecord, RECORD_BYTES_MAX, type SpoolRecord } from './spool-record.js'
@@ -35,8 +35,19 @@ export type Drained =
   /** The disk could not be read, or `deliver` rejected. */
   | { readonly kind: 'failed'; readonly delivered: number; readonly error: Error }
 
-/** @returns whether the log has the record now; the callee may keep its payload */
-export type Deliver = (record: SpoolRecord) => Promise<boolean>
+/** @returns how many of the first records the log has now; the callee may keep their payloads */
+export type Deliver = (records: readonly SpoolRecord[]) => Promise<number>
+
+/** @param deliver whether the log has a record now */
+export const oneByOne =
+  (deliver: (record: SpoolRecord) => Promise<boolean>): Deliver =>
+  async (records) => {
+    for (const [i, record] of records.entries()) if (!(await deliver(record))) return i
+    return records.length
+  }
+
+/** Records are delivered together up to this size, so that few messages and saved positions take many of them along. */
+const TOGETHER_BYTES_MAX = 1024 * 1024
 
 /** Memory for records waiting to be written, when the disk is slower than the senders. */
 const QUEUED_BYTES_MAX = 64 * 1024 * 1024
@@ -153,10 +164,10 @@ export class Spool {
   }
 
   /**
-   * Delivers records one at a time, oldest first, until none is left or one is refused; records appended
+   * Delivers records, some together, oldest first, until none is left or some are refused; records appended
    * meanwhile come last. A segment is removed once all of it is delivered.
    *
-   * The position is saved after each record: a kill -9 repeats at most the record in flight, with its message id.
+   * The position is saved after each delivery: a kill -9 repeats at most the records in flight.
    *
    * @throws Error when a drain is already running
    */
@@ -191,10 +202,10 @@ export class Spool {
 
   private async drainAll(deliver: Deliver): Promise<Drained> {
     let delivered = 0
-    const counted: Deliver = async (record) => {
-      const isDelivered = await deliver(record)
-      if (isDelivered) delivered++
-      return isDelivered
+    const counted: Deliver = async (records) => {
+      const taken = await deliver(records)
+      delivered += taken
+      return taken
     }
     try {
       for (;;) {
@@ -239,27 +250,50 @@ export class Spool {
     file: SpoolFile,
     deliver: Deliver,
   ): Promise<'refused' | 'closed' | undefined> {
-    for await (const found of readRecords(file, segment.deliveredTo, segment.size)) {
+    for await (const found of together(readRecords(file, segment.deliveredTo, segment.size))) {
       if (this.isClosed) return 'closed'
-      if (found.kind === 'damaged') {
-        const { offset, end } = found
+      if ('damaged' in found) {
+        const { offset, end } = found.damaged
         this.settings.onIncident({ kind: 'damage_skipped', segment: segment.number, offset, bytes: end - offset })
-      } else {
-        if (!(await deliver(found.record))) return 'refused'
-        segment.records--
+        await this.savePosition(segment, end)
+        continue
       }
-      segment.deliveredTo = found.end
-      await this.savePosition(segment)
+      const taken = await deliver(found.records.map(({ record }) => record))
+      segment.records -= taken
+      const last = found.records[taken - 1]
+      if (last !== undefined) await this.savePosition(segment, last.end)
+      if (taken < found.records.length) return 'refused'
     }
     return undefined
   }
 
-  private async savePosition({ number, deliveredTo }: Segment): Promise<void> {
+  private async savePosition(segment: Segment, offset: number): Promise<void> {
+    segment.deliveredTo = offset
     try {
-      await this.position.save({ segment: number, offset: deliveredTo })
+      await this.position.save({ segment: segment.number, offset })
     } catch (cause) {
       // On a failing disk a repeated delivery, which is deduplicated, is better than a lost record.
       this.settings.onIncident({ kind: 'position_not_saved', error: asError(cause) })
     }
   }
+}
+
+type FoundRecord = Extract<Found, { readonly kind: 'record' }>
+type Together =
+  | { readonly records: readonly FoundRecord[] }
+  | { readonly damaged: Extract<Found, { readonly kind: 'damaged' }> }
+
+async function* together(found: AsyncIterable<Found>): AsyncGenerator<Together, void> {
+  let [records, bytes]: [FoundRecord[], number] = [[], 0]
+  for await (const next of found) {
+    if (next.kind === 'record') {
+      records.push(next)
+      bytes += next.record.payload.length
+      if (bytes < TOGETHER_BYTES_MAX) continue
+    }
+    if (records.length > 0) yield { records }
+    ;[records, bytes] = [[], 0]
+    if (next.kind === 'damaged') yield { damaged: next }
+  }
+  if (records.length > 0) yield { records }
 }

@@ -3,7 +3,7 @@ import { type DependencyWatch, healthRoutes, readinessOf, watchDependency } from
 import { type RunningServer, serve } from '../../../internal/http/server.js'
 import { createLog } from '../../../internal/telemetry/log.js'
 import { publicServer } from '../../support/public-server.js'
-import { open, temporaryFolder } from '../../support/spool.js'
+import { open, takeAll, temporaryFolder } from '../../support/spool.js'
 import { recordOf } from '../../support/spool-records.js'
 
 const MINUTE_MS = 60_000
@@ -110,7 +110,7 @@ test('ingestion is not ready with a full spool, even after the broker is back', 
   await fill()
   expect(await ingestion()).toEqual(UNREADY)
 
-  await spool.drain(async () => true)
+  await spool.drain(takeAll)
   expect(await ingestion()).toEqual([200, 'ready'])
 })
 

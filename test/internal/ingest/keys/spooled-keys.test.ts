@@ -4,6 +4,7 @@ import { bytesOf } from '../../../../internal/ids/key-hash.js'
 import { AdmittedKeys, SENDER_BYTES } from '../../../../internal/ingest/keys/admitted-keys.js'
 import { openKeys } from '../../../../internal/ingest/keys/open-keys.js'
 import { addSpooledKeys } from '../../../../internal/ingest/keys/spooled-keys.js'
+import { oneByOne } from '../../../../internal/ingest/spool/spool.js'
 import { createLog } from '../../../../internal/telemetry/log.js'
 import { KEYS_SUBJECT } from '../../../../streams/keys.js'
 import { open, temporaryFolder } from '../../../support/spool.js'
@@ -24,7 +25,7 @@ test('the keys of a spool are known before it is delivered, those that were deli
   await spool.append([recordOf(0), keyMessage(1), recordOf(1), keyMessage(2), recordOf(2)])
   await spool.append([keyMessage(3)])
   let delivered = 0
-  await spool.drain(async () => delivered++ < 2)
+  await spool.drain(oneByOne(async () => delivered++ < 2))
   const keys = openKeys(AbortSignal.abort())
 
   await addSpooledKeys([spool], keys, 1_000_000, log)

@@ -2,10 +2,10 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Spool } from '../../../../internal/ingest/spool/spool.js'
+import { oneByOne, type Spool } from '../../../../internal/ingest/spool/spool.js'
 import { encodeRecord, RECORD_BYTES_MAX } from '../../../../internal/ingest/spool/spool-record.js'
 import { drawn } from '../../../support/run/rings.js'
-import { drained, faultyFiles, open, temporaryFolder, upTo } from '../../../support/spool.js'
+import { drained, faultyFiles, open, takeAll, temporaryFolder, upTo } from '../../../support/spool.js'
 import { numberOf, recordOf } from '../../../support/spool-records.js'
 
 const bytesOf = (number: number): number => encodeRecord(recordOf(number))?.length ?? 0
@@ -137,10 +137,12 @@ describe('draining', () => {
     await appendAll(spool, upTo(10))
     const asked: number[] = []
 
-    const result = await spool.drain(async (record) => {
-      asked.push(numberOf(record))
-      return asked.length < 4
-    })
+    const result = await spool.drain(
+      oneByOne(async (record) => {
+        asked.push(numberOf(record))
+        return asked.length < 4
+      }),
+    )
 
     expect(result).toEqual({ kind: 'refused', delivered: 3 })
     expect(asked).toEqual([0, 1, 2, 3])
@@ -161,15 +163,15 @@ describe('draining', () => {
   test('of an empty spool delivers nothing', async () => {
     const { spool } = await open(await temporaryFolder())
 
-    expect(await spool.drain(async () => true)).toEqual({ kind: 'empty', delivered: 0 })
+    expect(await spool.drain(takeAll)).toEqual({ kind: 'empty', delivered: 0 })
   })
 
   test('happens once at a time', async () => {
     const { spool } = await open(await temporaryFolder())
     await appendAll(spool, [1])
-    const running = spool.drain(async () => true)
+    const running = spool.drain(takeAll)
 
-    expect(() => spool.drain(async () => true)).toThrow('already being drained')
+    expect(() => spool.drain(takeAll)).toThrow('already being drained')
 
     await running
   })
@@ -180,11 +182,13 @@ describe('draining', () => {
     const taken: number[] = []
     const appends: Promise<unknown>[] = []
 
-    const result = await spool.drain(async (record) => {
-      taken.push(numberOf(record))
-      if (taken.length <= 50) appends.push(appendAll(spool, [2 * taken.length + 8, 2 * taken.length + 9]))
-      return true
-    })
+    const result = await spool.drain(
+      oneByOne(async (record) => {
+        taken.push(numberOf(record))
+        if (taken.length <= 50) appends.push(appendAll(spool, [2 * taken.length + 8, 2 * taken.length + 9]))
+        return true
+      }),
+    )
 
     await Promise.all(appends)
     expect(result).toEqual({ kind: 'empty', delivered: 110 })
@@ -220,18 +224,18 @@ describe('closing', () => {
     expect(await drained(spool)).toEqual(upTo(20))
   })
 
-  test('stops a drain between two records', async () => {
+  test('stops a drain between two deliveries', async () => {
     const { spool } = await open(await temporaryFolder())
-    await appendAll(spool, upTo(3))
+    for (const number of upTo(3)) await spool.append([recordOf(number, 600_000)])
     let closing: Promise<void> | undefined
 
-    const result = await spool.drain(async () => {
+    const result = await spool.drain(async (records) => {
       closing = spool.close()
-      return true
+      return records.length
     })
 
     await closing
-    expect(result).toEqual({ kind: 'closed', delivered: 1 })
+    expect(result).toEqual({ kind: 'closed', delivered: 2 })
     expect(await spool.append([recordOf(9)])).toMatchObject({ kind: 'failed' })
   })
 

@@ -1,0 +1,77 @@
+import {
+  invocationsSubject,
+  isInvocations,
+  LANE_GROUP_BYTES_MAX,
+  partitionOfSubject,
+} from '../../../streams/invocations.js'
+import { KEYS_SUBJECT } from '../../../streams/keys.js'
+import { isOfSender, SENDER_BYTES } from '../keys/admitted-keys.js'
+import type { SpoolRecord } from '../spool/spool-record.js'
+
+/** Of a joined message: so large that its sync is cheap per event, so small that a slow broker takes it in one attempt. */
+const JOINED_BYTES_MAX = 128 * 1024
+
+const [OPEN_ARRAY, COMMA, CLOSE_ARRAY] = [Buffer.from('['), Buffer.from(','), Buffer.from(']')]
+
+/**
+ * The messages of spooled records, fewer than these: a broker that syncs each message takes some hundreds of groups per
+ * second, fewer than come meanwhile. Those of one mailbox share messages, in their order; keys come last, behind the
+ * events that had them.
+ *
+ * @param partitions of the layout: what is for another one goes to one that it has
+ */
+export function joined(records: readonly SpoolRecord[], partitions: number): readonly SpoolRecord[] {
+  const bySubject = new Map<string, Joined[]>()
+  for (const record of records) {
+    const subject = mailboxIn(partitions, record.subject)
+    const messages = bySubject.get(subject) ?? []
+    bySubject.set(subject, messages)
+    const last = messages.at(-1)
+    if (last === undefined || !joins(last, record)) messages.push({ parts: [record], bytes: record.payload.length })
+    else {
+      last.parts.push(record)
+      last.bytes += record.payload.length
+    }
+  }
+  const keysLast = [...bySubject].sort(([a], [b]) => Number(a === KEYS_SUBJECT) - Number(b === KEYS_SUBJECT))
+  return keysLast.flatMap(([subject, messages]) => messages.map(({ parts }) => ({ ...messageOf(parts), subject })))
+}
+
+interface Joined {
+  readonly parts: [SpoolRecord, ...SpoolRecord[]]
+  bytes: number
+}
+
+function joins({ parts, bytes }: Joined, { subject, payload }: SpoolRecord): boolean {
+  const [first] = parts
+  const bytesMax = subject === invocationsSubject('l', 0) ? LANE_GROUP_BYTES_MAX : JOINED_BYTES_MAX
+  if (bytes + payload.length > bytesMax) return false
+  if (subject === KEYS_SUBJECT) return isOfSender(payload, first.payload.subarray(0, SENDER_BYTES))
+  return isInvocations(subject) && isArray(payload) && isArray(first.payload)
+}
+
+/** With an entry at least, as all are that we write. */
+const isArray = (payload: Uint8Array): boolean =>
+  payload.length > 2 && payload[0] === OPEN_ARRAY[0] && payload.at(-1) === CLOSE_ARRAY[0]
+
+/**
+ * Each event and key once, as in the records. One that repeats a joined message after a crash may have other parts:
+ * therefore its id names the first and how many; what the log has twice then, stage A tells by the events' ids.
+ */
+function messageOf(parts: Joined['parts']): SpoolRecord {
+  const [first] = parts
+  if (parts.length === 1) return first
+  if (first.subject === KEYS_SUBJECT) {
+    const rest = parts.slice(1).map(({ payload }) => payload.subarray(SENDER_BYTES))
+    return { ...first, payload: Buffer.concat([first.payload, ...rest]) }
+  }
+  const entries = parts.flatMap(({ payload }, i) => [...(i === 0 ? [] : [COMMA]), payload.subarray(1, -1)])
+  const payload = Buffer.concat([OPEN_ARRAY, ...entries, CLOSE_ARRAY])
+  return { ...first, payload, messageId: `${first.messageId}+${parts.length}` }
+}
+
+/** The subject that is read in the place of this one. */
+export function mailboxIn(partitions: number, subject: string): string {
+  if (!isInvocations(subject) || partitionOfSubject(subject) < partitions) return subject
+  return invocationsSubject('a', partitionOfSubject(subject) % partitions)
+}
