@@ -141,11 +141,14 @@ export class GroupCommit {
     end()
     GROUP_EVENTS.observe(group.events)
     if (stored.areBytesHeld !== true) this.buffers.release(group)
-    const isInLog = stored.kind === 'stored' && stored.sequence !== undefined
-    if (isInLog) this.onStored(queue.partition, stored.sequence)
     queue.isWriting = false
     if (queue.waiting.length > 0) this.scheduleFlush()
-    if (isInLog && keys !== undefined) await this.sharedKeys.send(keys)
+    const isInLog = stored.kind === 'stored' && stored.sequence !== undefined
+    const keysSent = isInLog && keys !== undefined ? this.sharedKeys.send(keys) : undefined
+    // Behind what schedules the flush: the clock of the turn, which it reads, then lasts until the answers are sent. Else
+    // each group costs a turn of the event loop that ends the clock alone.
+    if (isInLog) this.onStored(queue.partition, stored.sequence)
+    if (keysSent !== undefined) await keysSent
     this.settle(group, stored)
   }
 

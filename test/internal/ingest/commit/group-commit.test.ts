@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest'
+import { turnNow } from '../../../../internal/http/turn-clock.js'
 import { bytesOf } from '../../../../internal/ids/key-hash.js'
 import type { Settler } from '../../../../internal/ingest/commit/commit-group.js'
 import { GroupCommit } from '../../../../internal/ingest/commit/group-commit.js'
@@ -211,6 +212,23 @@ test('a group is answered once the log has it: its keys are on their way by then
 
   expect(happened).toEqual(['keys written', 'a stored', 'keys written', 'b stored'])
   expect(keyWrites.length).toBe(2)
+})
+
+test('a group that is answered takes one turn of the event loop, in which the clock is read once', async () => {
+  const { writer, writes, nextWrite } = heldLog()
+  const groups = new GroupCommit(writer, 1, () => void turnNow())
+  const key = { hash: Buffer.alloc(16), fingerprint: Buffer.alloc(8), flags: 0 }
+  const written = nextWrite()
+  groups.add(0, { ...eventOf('a'), key }, textOf('a'), undefined, { ...nobody, settled: () => void turnNow() })
+  await written
+  const turns = vi.spyOn(globalThis, 'setImmediate')
+
+  writes[0]?.settle({ kind: 'stored', sequence: 1 })
+  await vi.waitFor(() => expect(groups.waiting).toBe(0))
+
+  // What sends the keys, and the end of the clock's turn behind it.
+  expect(turns).toHaveBeenCalledTimes(2)
+  turns.mockRestore()
 })
 
 test('while KEYS does not answer, events are accepted as before; the end waits for their keys', async () => {
