@@ -3,6 +3,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { isWholeBroker } from '../broker/connect.js'
 import type { Mirror } from '../broker/mirror.js'
 import { type Dependency, watchDependency } from '../http/health.js'
+import { onPulse, PULSE_MS } from '../process/pulse.js'
 import type { Logger } from '../telemetry/log.js'
 
 /** Whether this gateway's copies of the access records are up to date with the broker. */
@@ -35,8 +36,7 @@ const CHECK_EVERY_MS = 2_000
 const RECHECK_AFTER_MS = 200
 /** A lost request times out after 2 s; the reply to the next one, 4.2 s after the last good one, is still in time. */
 const UNCONFIRMED_MS_MAX = 5_000
-const TICK_EVERY_MS = 500
-/** A tick that is this much late shows that the process was suspended or had no processor time. */
+/** A pulse that is this much late shows that the process was suspended or had no processor time. */
 const PAUSE_MS_MIN = 500
 const PAUSE_MS_MAX = 5_000
 
@@ -89,12 +89,11 @@ export function watchCredentials({
   // While this process is suspended it receives nothing, which is no sign of a lost watch. Only up to a limit: a long
   // pause may have missed revocations.
   let tickedAt = performance.now()
-  const ticking = setInterval(() => {
-    const pauseMs = performance.now() - tickedAt - TICK_EVERY_MS
+  const stopTicking = onPulse(() => {
+    const pauseMs = performance.now() - tickedAt - PULSE_MS
     if (pauseMs > PAUSE_MS_MIN) for (const watched of copies) watched.currentAt += Math.min(pauseMs, PAUSE_MS_MAX)
     tickedAt = performance.now()
-  }, TICK_EVERY_MS)
-  ticking.unref()
+  })
   const follow = async (): Promise<void> => {
     for await (const { type } of connection.status()) {
       if (type === 'disconnect') {
@@ -132,7 +131,7 @@ export function watchCredentials({
     stop() {
       isStopped = true
       clearTimeout(timer)
-      clearInterval(ticking)
+      stopTicking()
     },
   }
 }

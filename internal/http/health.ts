@@ -4,6 +4,7 @@ import type { Broker } from '../broker/connect.js'
 import type { StreamCapacity } from '../broker/stream-capacity.js'
 import { EVENT_BYTES_MAX } from '../invocations/limits.js'
 import { type Problem, problem } from '../problems/problem-catalogue.js'
+import { onPulse } from '../process/pulse.js'
 import { saysAnything } from '../store/silence.js'
 import { timeText } from '../text/answer-fields.js'
 import { readQuery } from '../text/query-string.js'
@@ -173,10 +174,10 @@ const GET_READINESS: Operation = {
     .meta({ id: 'ReadinessProblem', description: 'Problem details (RFC 9457) that list the dependencies.' }),
 }
 
-/** A dependency that stands still is known within two seconds: a look and the time that its answer may take. */
-const LOOK_EVERY_MS = 500
-
-/** Watches the connection to the broker, which a broker that stands still keeps open. */
+/**
+ * Watches the connection to the broker, which a broker that stands still keeps open: known within two seconds, a pulse
+ * and the time that its answer may take.
+ */
 export function watchBroker({ connection }: Broker, clock: () => number): DependencyWatch {
   const watch = watchDependency('broker', clock)
   watch.report('up')
@@ -195,9 +196,9 @@ export function watchBroker({ connection }: Broker, clock: () => number): Depend
     if (!(await saysAnything(() => answered))) watch.report('down')
     // One question at a time: a broker that goes on answers it.
     await answered
-    if (!connection.isClosed()) setTimeout(() => void look(), LOOK_EVERY_MS).unref()
+    if (connection.isClosed()) end()
   }
-  void look()
+  const end = onPulse(look)
   return watch
 }
 
@@ -205,7 +206,7 @@ export function watchBroker({ connection }: Broker, clock: () => number): Depend
 const QUERY_EVERY_MS = 10_000
 const QUERY_MS_MAX = 5_000
 
-/** Checks twice a second that the store responds, and every ten that it has its tables. */
+/** Checks with each pulse that the store responds, and every ten that it has its tables. */
 export function watchStore(store: ClickHouseClient, clock: () => number): DependencyWatch {
   const watch = watchDependency('store', clock)
   let hasTables = false
@@ -237,8 +238,7 @@ export function watchStore(store: ClickHouseClient, clock: () => number): Depend
       if (!hasTables) await querying
     }
     watch.report(said && isUp && hasTables ? 'up' : 'down')
-    setTimeout(() => void check(), LOOK_EVERY_MS).unref()
   }
-  void check()
+  void check().then(() => onPulse(check))
   return watch
 }

@@ -28,14 +28,14 @@ export async function saysAnything(ping: Ping): Promise<boolean> {
   })
   for (let round = 0; round < ROUNDS_MAX && !hasAnswered; round++) {
     const endsAt = performance.now() + PING_MS_MAX
-    const timer = new AbortController()
-    await Promise.race([answered, sleep(PING_MS_MAX, undefined, timer).catch(() => undefined)])
-    timer.abort()
+    let timer: NodeJS.Timeout | undefined
+    await Promise.race([answered, new Promise((resolve) => (timer = setTimeout(resolve, PING_MS_MAX)))])
+    clearTimeout(timer)
     // A busy process may not have read an answer that is there.
     for (let turn = 0; turn < 2 && !hasAnswered; turn++) await nextTurn()
     if (performance.now() < endsAt + STARVED_MS) break
   }
-  late.abort()
+  if (!hasAnswered) late.abort()
   return hasAnswered
 }
 
