@@ -25,16 +25,17 @@ import { StoredEvents } from './stored.js'
  * What smaller groups cost is measured, too: one gateway with an eighth of the events. What eight take beyond it is what
  * they cost each other.
  */
-const COUNTS = [1, 2, 4, 8]
+/** After one. */
+const MORE = [2, 4, 8]
 const EVENTS_PER_SECOND = 1_000
 const SECONDS = 5
 const REPEATS = 3
 const CONNECTIONS = 256
 /**
- * For each gateway, as fast as they go, before the first measurement with it: code that has run some hundred times is
- * not compiled, and costs a third more.
+ * For each gateway, as fast as they go, before each measurement. V8 goes on compiling for tens of thousands of events:
+ * after 5,000, four of its threads were busy with that all the time, and an event cost twice as much.
  */
-const WARM_UP_EVENTS = 5_000
+const WARM_UP_EVENTS = 25_000
 /** For gateways to share their rate limits. */
 const JOINED_MS = 2_000
 const SETTLE_MS = 500
@@ -103,16 +104,18 @@ export async function compareGateways(
     return summaryOf(measured)
   }
 
-  const eighth = await measureAll(generatorOf(EVENTS_PER_SECOND / 8))
-  const figures: Figures[] = []
-  for (const count of COUNTS) {
+  const measureGateways = async (count: number): Promise<Figures> => {
     while (siblings.length < count - 1) {
       siblings.push(await startGatewayBeside(ground, storeUrl, first.port, `gateway-${siblings.length + 2}`))
     }
     process.stderr.write(`${count} gateways\n`)
     const load = await measureAll(generator)
-    figures.push({ gateways: count, load, idle_cores: await idleCores([first.pid, ...siblings]) })
+    return { gateways: count, load, idle_cores: await idleCores([first.pid, ...siblings]) }
   }
+
+  const figures = [await measureGateways(1)]
+  const eighth = await measureAll(generatorOf(EVENTS_PER_SECOND / 8))
+  for (const count of MORE) figures.push(await measureGateways(count))
 
   const cpuOf = (load: LoadSummary | undefined): number => load?.server_cpu_us?.median ?? Number.NaN
   const cpuOfEight = cpuOf(figures.at(-1)?.load)
