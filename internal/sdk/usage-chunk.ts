@@ -70,5 +70,6 @@ function endOfEvent(bytes: Uint8Array): number | undefined {
 function blank(bytes: Uint8Array, from: number, to: number): void {
   let comma = from - 1
   while (bytes[comma] === SPACE) comma--
-  if (bytes[comma] === COMMA) bytes.fill(SPACE, comma, to)
+  // A loop over so few bytes takes half the time of `fill`.
+  if (bytes[comma] === COMMA) for (let at = comma; at < to; at++) bytes[at] = SPACE
 }
