@@ -12,7 +12,8 @@ import { table } from '../table.js'
  * cannot be reached?
  *
  * The same calls are made with a `fetch` that answers at once and with the same one wrapped, in turns: a chat with 4 KB
- * of prompt and 2 KB of answer, and one streamed in a hundred parts, which state a null usage or do not. The caller's
+ * of prompt and 2 KB of answer, and one streamed in a hundred parts, which state a null usage or do not. What cannot be
+ * reached shows in the last row: the same stream, each part of which something waits for and does not look at. The caller's
  * time ends when it has its answer; what the client does in the turn of the event loop behind it is shown apart. No
  * collection falls into a call, and the slowest hundredth is as many times slower than the median with the client as
  * without it: other load on the machine shows in the p99 several times over. Then a million calls are recorded at a
@@ -55,6 +56,7 @@ const FORMS: readonly Form[] = [
   streamOf(`stream of ${PARTS} parts`, PART),
   streamOf(`stream of ${PARTS} parts with a null usage`, PART_WITH_NULL),
 ]
+const FLOOR = streamOf(`${PARTS} parts, only waited for`, PART)
 
 function streamOf(name: string, part: Uint8Array): Form {
   return {
@@ -82,8 +84,20 @@ function partsOf(part: Uint8Array): ReadableStream {
   )
 }
 
+/** The smallest observer that there can be. */
+const waiting =
+  (original: typeof fetch): typeof fetch =>
+  async (...args) => {
+    const { body } = await original(...args)
+    const reader = (body as ReadableStream).getReader()
+    const read = () => reader.read().then((part) => part)
+    return { body: { getReader: () => ({ read }) } } as unknown as Response
+  }
+
 interface Measured {
   readonly name: string
+  /** Median of the call alone. */
+  readonly plain_us: number
   readonly median_us: number
   readonly p99_us: number
   /** On average, once the caller has its answer: the record, and its share of the sending. */
@@ -91,28 +105,30 @@ interface Measured {
 }
 
 export async function client({ checkout, calls, awayCalls }: ClientOptions): Promise<void> {
+  const attribution = new Attribution({ baseUrl: 'http://service', apiKey: 'k', fetch: accepting })
   const measured: Measured[] = []
-  for (const form of FORMS) measured.push(await overheadOf(form, calls))
+  for (const form of FORMS) measured.push(await overheadOf(form, calls, (plain) => attribution.fetch({}, plain)))
+  measured.push(await overheadOf(FLOOR, calls, waiting))
+  await attribution.close()
   const memoryMb = await memoryWhileAway(awayCalls)
   const file = join(checkout, 'bench', 'results', 'client.json')
   const bars = { bar_us: BAR_US, calls, away_calls: awayCalls }
   writeResult(file, { ...provenance(checkout), ...bars, overhead: measured, away_mb: memoryMb })
-  const rows = measured.map(({ name, median_us, p99_us, later_us }) => [
+  const rows = measured.map(({ name, plain_us, median_us, p99_us, later_us }) => [
     name,
-    ...[median_us, p99_us, later_us].map((us) => us.toFixed(1)),
+    ...[plain_us, median_us, p99_us, later_us].map((us) => us.toFixed(1)),
   ])
   process.stdout.write(
     `\nµs of processor time that the client adds to a call; bar of p99 ${BAR_US}\n\n` +
-      `${table([['', 'median', 'p99', 'later, mean'], ...rows])}\n` +
+      `${table([['', 'call alone', 'adds: median', 'p99', 'later, mean'], ...rows])}\n` +
       `${memoryMb.toFixed(1)} MB more after ${awayCalls} calls while the service cannot be reached\n`,
   )
 }
 
 /** Of processor times in order: the wrapped call's less the plain one's at the same place. */
-async function overheadOf(form: Form, calls: number): Promise<Measured> {
-  const attribution = new Attribution({ baseUrl: 'http://service', apiKey: 'k', fetch: accepting })
+async function overheadOf(form: Form, calls: number, wrap: (plain: typeof fetch) => typeof fetch): Promise<Measured> {
   const plain: typeof fetch = async () => form.answer()
-  const wrapped = attribution.fetch({}, plain)
+  const wrapped = wrap(plain)
   const times = { plain: new Float64Array(calls), wrapped: new Float64Array(calls) }
   const later = { plain: 0, wrapped: 0 }
   for (let at = -WARM_UP; at < calls; at++) {
@@ -131,7 +147,6 @@ async function overheadOf(form: Form, calls: number): Promise<Measured> {
       later[name] += usBetween(answered, process.cpuUsage())
     }
   }
-  await attribution.close()
   times.plain.sort()
   times.wrapped.sort()
   const at = (share: number): number => {
@@ -140,6 +155,7 @@ async function overheadOf(form: Form, calls: number): Promise<Measured> {
   }
   return {
     name: form.name,
+    plain_us: times.plain[Math.floor(0.5 * (calls - 1))] as number,
     median_us: at(0.5),
     p99_us: at(0.99),
     later_us: (later.wrapped - later.plain) / calls,
