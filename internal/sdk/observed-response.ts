@@ -77,8 +77,11 @@ const observeInherited = inheriting<Response, Observed>((original, observedIn) =
     const read = (original as unknown as Partial<Record<string, () => Promise<unknown>>>)[name]
     if (typeof read !== 'function') continue
     members[name] = method(async function (this: Response) {
-      const { call, form } = observedIn(this)
-      if (form.isAsked) return (new Response(bodyOf(this))[name as 'json'] as () => Promise<unknown>)()
+      const { call, form, stream } = observedIn(this)
+      // It throws, and its call ends with whatever else reads it.
+      if (this.bodyUsed || stream?.locked) return read.call(this)
+      if (form.isAsked)
+        return (new Response(bodyOf(this), { headers: this.headers })[name as 'json'] as () => Promise<unknown>)()
       let value: unknown
       try {
         value = await read.call(this)

@@ -161,10 +161,11 @@ const observeReader = inheriting<Reader, Reading>(({ cancel, releaseLock }, read
 
 const observeStream = inheriting<ReadableStream, Passing>((original, passingIn) => {
   const own = original.getReader as (this: ReadableStream, options?: Options) => Reader
+  const isLocked = (stream: ReadableStream): boolean => Reflect.get(original, 'locked', stream)
   /** @returns undefined where the stream in between is read, or says why nothing can be */
   const opened = (stream: ReadableStream, options?: Options): Reading | undefined => {
     const passing = passingIn(stream)
-    if (passing.reading !== undefined || stream.locked) return undefined
+    if (passing.reading !== undefined || isLocked(stream)) return undefined
     if (options?.mode === 'byob') fillBuffers(passing)
     const reader = passing.from().getReader(options as never) as Reader
     const reading = new Reading(passing, reader, own.call(stream))
@@ -179,7 +180,15 @@ const observeStream = inheriting<ReadableStream, Passing>((original, passingIn) 
   const getReader = method(function (this: ReadableStream, options?: Options) {
     return opened(this, options)?.reader ?? own.call(this, options)
   })
-  return { getReader, values, [Symbol.asyncIterator]: values }
+  const locked: PropertyDescriptor & ThisType<ReadableStream> = {
+    configurable: true,
+    enumerable: true,
+    get() {
+      const passing = passingIn(this)
+      return isLocked(this) || (passing.reading === undefined && passing.from().locked)
+    },
+  }
+  return { getReader, locked, values, [Symbol.asyncIterator]: values }
 })
 
 /** What asynchronous iterators inherit from. */

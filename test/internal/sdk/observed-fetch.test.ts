@@ -165,6 +165,37 @@ describe('a response', () => {
     expect(await recorded()).toMatchObject([{ provider_usage: usage, outcome: 'success' }])
   })
 
+  test('whose body is read, or was, says so, and fails as without the library', async () => {
+    const asked = { id: 'c', choices: [], usage }
+    for (const body of [BODY, STREAMED]) {
+      const begun = () => call(source([...PARTS, eventOf(asked)], close).response, { body })
+      const read = await begun()
+      await read.text()
+      expect([read.bodyUsed, read.body?.locked]).toEqual([true, true])
+      expect(() => read.body?.getReader()).toThrow(TypeError)
+      expect(() => new Response(read.body)).toThrow(TypeError)
+      const looped = await begun()
+      for await (const _ of looped.body ?? []);
+      const left = await begun()
+      const reader = left.body?.getReader()
+      await reader?.read()
+      for (const response of [read, looped, left]) await expect(response.text()).rejects.toThrow(TypeError)
+      while (!(await reader?.read())?.done);
+      reader?.releaseLock()
+      await expect(left.text()).rejects.toThrow(TypeError)
+    }
+
+    expect(await recorded()).toMatchObject(Array(6).fill({ outcome: 'success', provider_usage: usage }))
+  })
+
+  test('keeps the type of its content, whether or not it was asked for its usage', async () => {
+    const types = []
+    for (const body of [BODY, STREAMED])
+      types.push((await (await call(source(PARTS, close).response, { body })).blob()).type)
+
+    expect(types).toEqual(['text/event-stream', 'text/event-stream'])
+  })
+
   test('that nobody reads is recorded as cancelled once it is collected', async () => {
     await call(source(PARTS, close).response)
     await attribution.flush()
