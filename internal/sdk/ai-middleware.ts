@@ -47,7 +47,7 @@ export function aiMiddleware(begin: () => Record, calls: Calls): AiMiddleware {
     wrapGenerate: ({ doGenerate, model }) => whole(model, doGenerate),
     wrapEmbed: ({ doEmbed, model }) => whole(model, doEmbed),
     async wrapStream({ doStream, params, model }) {
-      const call = new AiCall(model, begin(), calls)
+      const call = new AiCall(model, begin(), calls, member(params, 'abortSignal') as AbortSignal | undefined)
       const result = await call.answered(doStream)
       const parts = member(result, 'stream') as ReadableStream<object>
       const stream = observedParts(parts, call, asking.has(params))
@@ -64,7 +64,7 @@ function observedParts(parts: ReadableStream<object>, call: AiCall, isAsked: boo
       return isAsked && member(part, 'type') === 'raw' ? undefined : part
     },
     end: () => call.end('success'),
-    fail: () => call.end('error'),
+    fail: (cause) => call.end(isAbort(cause) ? 'cancelled' : 'error'),
     abandon: () => call.abandon(),
   })
 }
@@ -73,17 +73,22 @@ class AiCall {
   private readonly model: object
   private readonly record: Record
   private readonly calls: Calls
+  private readonly signal: AbortSignal | undefined
   private readonly startedAt = performance.now()
   private readonly timestamp = new Date().toISOString()
   private readonly answer = new Answer()
   private headers: HeaderFacts | undefined
   private isEnded = false
+  private readonly onAbort = (): void => this.end('cancelled')
 
-  constructor(model: object, record: Record, calls: Calls) {
+  /** @param signal of a stream, which the AI SDK does not cancel when it is aborted */
+  constructor(model: object, record: Record, calls: Calls, signal?: AbortSignal) {
     this.model = model
     this.record = record
     this.calls = calls
+    this.signal = signal
     calls.opened(this)
+    signal?.addEventListener('abort', this.onAbort, { once: true })
   }
 
   /** What a failed request cost nothing for is not recorded. */
@@ -94,8 +99,7 @@ class AiCall {
       return result
     } catch (cause) {
       if (isAbort(cause)) this.end('cancelled')
-      this.isEnded = true
-      this.calls.ended(this)
+      this.close()
       throw cause
     }
   }
@@ -114,7 +118,6 @@ class AiCall {
 
   end(outcome: Outcome): void {
     if (this.isEnded) return
-    this.isEnded = true
     quietly(() => {
       const { provider, ...ofHeaders } = this.headers ?? factsOfHeaders(new Headers())
       this.record({
@@ -127,6 +130,12 @@ class AiCall {
         outcome: this.answer.outcome ?? outcome,
       })
     })
+    this.close()
+  }
+
+  private close(): void {
+    this.isEnded = true
+    this.signal?.removeEventListener('abort', this.onAbort)
     this.calls.ended(this)
   }
 

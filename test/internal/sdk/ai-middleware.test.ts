@@ -17,6 +17,11 @@ const streamOf = (parts: readonly object[]) => async () => ({
   stream: ReadableStream.from(parts) as ReadableStream<object>,
 })
 
+function abortable() {
+  const controller = new AbortController()
+  return { signal: controller.signal, abort: () => controller.abort() }
+}
+
 async function streamed(params: object, parts: readonly object[], count = Number.POSITIVE_INFINITY) {
   const middleware = attribution.middleware()
   const asked = await middleware.transformParams({ type: 'stream', params })
@@ -49,6 +54,46 @@ test('a stream that is left is recorded with what is known', async () => {
 
   expect(sent).toMatchObject([{ outcome: 'cancelled', response_id: 'chatcmpl-2', served_model: 'm' }])
   expect(sent[0]).not.toHaveProperty('provider_usage')
+})
+
+test('a stream that is aborted is recorded at once: the AI SDK does not cancel it', async () => {
+  const { signal, abort } = abortable()
+  const [first] = PARTS as [object]
+  const stream = new ReadableStream<object>({ start: (controller) => controller.enqueue(first) })
+  const params = { abortSignal: signal }
+  const result = await attribution.middleware().wrapStream({ doStream: async () => ({ stream }), params, model })
+  const reader = result.stream.getReader()
+  await reader.read()
+  abort()
+  await attribution.flush()
+  expect(sent).toMatchObject([{ outcome: 'cancelled', requested_model: 'gpt-4o' }])
+
+  await reader.cancel()
+  await attribution.flush()
+  expect(sent).toHaveLength(1)
+})
+
+test('a stream that breaks off throws the same, and says whether it was aborted', async () => {
+  for (const cause of [new DOMException('late', 'TimeoutError'), new Error('cut')]) {
+    const stream = new ReadableStream<object>({ pull: (controller) => controller.error(cause) })
+    const result = await attribution.middleware().wrapStream({ doStream: async () => ({ stream }), params: {}, model })
+    await expect(result.stream.getReader().read()).rejects.toBe(cause)
+  }
+  await attribution.flush()
+
+  expect(sent).toMatchObject([{ outcome: 'cancelled' }, { outcome: 'error' }])
+})
+
+test('a signal outlives the calls that it could have aborted, and holds none of them', async () => {
+  const { signal, abort } = abortable()
+  const [added, removed] = [vi.spyOn(signal, 'addEventListener'), vi.spyOn(signal, 'removeEventListener')]
+  await streamed({ abortSignal: signal }, PARTS)
+  abort()
+  await attribution.flush()
+
+  expect(sent).toMatchObject([{ outcome: 'success' }])
+  expect(added).toHaveBeenCalledTimes(1)
+  expect(removed.mock.calls.map(([, listener]) => listener)).toEqual(added.mock.calls.map(([, listener]) => listener))
 })
 
 test('a stream that nobody reads is recorded as cancelled once it is collected', async () => {
