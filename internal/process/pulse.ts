@@ -17,8 +17,11 @@ export function onPulse(look: () => void | Promise<void>): () => void {
   const beat = async (): Promise<void> => {
     if (isLooking) return
     isLooking = true
-    await look()
-    isLooking = false
+    try {
+      await look()
+    } finally {
+      isLooking = false
+    }
   }
   beats.add(beat)
   timer ??= setInterval(() => {
