@@ -1,6 +1,7 @@
 import type { KV } from '@nats-io/kv'
 import { FENCE, writesRecords } from '../../streams/records.js'
 import type { Progress } from './checkpoint.js'
+import { newestRevision } from './connect.js'
 import { whenOverdue, within } from './deadline.js'
 import { isLostRace, MirrorBehind } from './errors.js'
 import type { Fence } from './fence.js'
@@ -18,9 +19,9 @@ import { type Mirror, mirrorBucket } from './mirror.js'
  */
 export interface Watermark {
   /**
-   * An instant, milliseconds since the epoch; never earlier than one that this process has returned before. At most a
-   * tenth of a second old when no batch is in flight, less when one has ended since; otherwise just before the earliest
-   * one in flight.
+   * An instant, milliseconds since the epoch; never earlier than one that this process has returned before. Without a
+   * batch in flight, what was stored up to a tenth of a second ago is visible as of it, and the instant is at most ten
+   * seconds old; otherwise it is just before the earliest batch in flight.
    *
    * @throws an error that `isBrokerUnavailable` recognises, when the broker is unavailable and no instant is known yet
    */
@@ -39,6 +40,11 @@ export interface Watermark {
 
 /** How long an instant is reused. */
 const REUSED_MS = 100
+/**
+ * How long it is if the broker says that no writer has made progress since: then a newer one would show the same. The
+ * answer takes a millisecond, and a new fence is a write that the broker syncs, for which a page would wait.
+ */
+const REUSED_AT_REST_MS = 10_000
 /** While a batch is done that it does not include: otherwise its records would be visible up to `REUSED_MS` later. */
 const REUSED_BEHIND_MS = 20
 /** Without a reply from the broker for this long, the newest known instant is returned: old, but correct. */
@@ -51,11 +57,18 @@ export async function followWatermark(
   clock: () => number,
 ): Promise<Watermark> {
   let fenceSeenAt = Number.NEGATIVE_INFINITY
+  /** When the broker had nothing yet that the fence does not include. */
+  let currentAt = Number.NEGATIVE_INFINITY
   let progress = 0
+  let progressAtFence = 0
   let newestDoneMs = 0
   const waiting = new Set<() => void>()
   const mirror = await mirrorBucket<Progress & Partial<Fence>>(bucket, onLost, (key, checkpoint) => {
-    if (key === FENCE) fenceSeenAt = performance.now()
+    if (key === FENCE) {
+      fenceSeenAt = performance.now()
+      currentAt = fenceSeenAt
+      progressAtFence = progress
+    }
     if (writesRecords(key)) {
       progress++
       newestDoneMs = Math.max(newestDoneMs, checkpoint?.doneMs ?? 0)
@@ -64,6 +77,7 @@ export async function followWatermark(
   })
   // The initial copy's fence may be from yesterday.
   fenceSeenAt = Number.NEGATIVE_INFINITY
+  currentAt = fenceSeenAt
 
   let newestReturned = 0
   /** Correct as of the revision that the mirror has reached, even when it lags. */
@@ -77,13 +91,27 @@ export async function followWatermark(
     newestReturned = Math.max(newestReturned, instant)
     return newestReturned
   }
-  const reusedMs = (): number => ((mirror.get(FENCE)?.fencedMs ?? 0) < newestDoneMs ? REUSED_BEHIND_MS : REUSED_MS)
+  /** Also where the process that set the fence had not heard of what is done. */
+  const isBehind = (): boolean => (mirror.get(FENCE)?.fencedMs ?? 0) < newestDoneMs
   // Not before what is done: the rows of a writer whose clock is ahead would stay invisible until this clock has caught
   // up.
   const soonest = (): number => Math.max(clock(), newestDoneMs)
-  const renew = async (): Promise<number> => {
+  const includesAll = (): boolean => progress === progressAtFence && !isBehind()
+  /** Whether no writer has made progress since the fence, so that it need not be set again. */
+  const isAtRest = async (): Promise<boolean> => {
+    const askedAt = performance.now()
+    if (!includesAll() || askedAt - fenceSeenAt > REUSED_AT_REST_MS) return false
+    await mirror.reached(await newestRevision(bucket, '>'))
+    if (!includesAll()) return false
+    currentAt = Math.max(currentAt, askedAt)
+    return true
+  }
+  const renew = async (reuses: boolean): Promise<number> => {
+    const work = async (): Promise<void> => {
+      if (!(reuses && (await isAtRest()))) await setFence(bucket, mirror, soonest)
+    }
     try {
-      await within(RENEWAL_MS_MAX, setFence(bucket, mirror, soonest), fenceOverdue)
+      await within(RENEWAL_MS_MAX, work(), fenceOverdue)
     } catch (cause) {
       if (mirror.get(FENCE) === undefined) throw cause
     }
@@ -93,13 +121,13 @@ export async function followWatermark(
   let renewing: Promise<number> | undefined
   return {
     latest() {
-      if (performance.now() - fenceSeenAt < reusedMs()) return Promise.resolve(known())
-      renewing ??= renew().finally(() => {
+      if (performance.now() - currentAt < (isBehind() ? REUSED_BEHIND_MS : REUSED_MS)) return Promise.resolve(known())
+      renewing ??= renew(true).finally(() => {
         renewing = undefined
       })
       return renewing
     },
-    renewed: renew,
+    renewed: () => renew(false),
     newestPlanned() {
       let newest = newestDoneMs
       for (const [key, { plan }] of mirror.entries()) {
@@ -109,22 +137,26 @@ export async function followWatermark(
     },
     progress: () => progress,
     doneOf: (checkpoint) => mirror.get(checkpoint)?.done ?? 0,
-    isDone(checkpoint, sequence, withinMs) {
-      return new Promise((resolve) => {
-        const settle = (isDone: boolean): void => {
-          waiting.delete(check)
-          clearTimeout(timer)
-          resolve(isDone)
-        }
-        const check = (): void => {
-          if ((mirror.get(checkpoint)?.done ?? 0) >= sequence) settle(true)
-        }
-        const timer = whenOverdue(withinMs, () => settle(false))
-        waiting.add(check)
-        check()
-      })
-    },
+    isDone: (checkpoint, sequence, withinMs) =>
+      soonEnough(() => (mirror.get(checkpoint)?.done ?? 0) >= sequence, withinMs, waiting),
   }
+}
+
+/** @param waiting called at each change */
+function soonEnough(isSo: () => boolean, withinMs: number, waiting: Set<() => void>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const settle = (isInTime: boolean): void => {
+      waiting.delete(check)
+      clearTimeout(timer)
+      resolve(isInTime)
+    }
+    const timer = whenOverdue(withinMs, () => settle(false))
+    const check = (): void => {
+      if (isSo()) settle(true)
+    }
+    waiting.add(check)
+    check()
+  })
 }
 
 /** Resolves once the mirror has it. @param soonest the instant, unless the fence is later already */

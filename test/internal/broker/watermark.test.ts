@@ -5,6 +5,7 @@ import { type PlannedLog, runPlannedLog } from '../../../internal/broker/planned
 import { publishOrThrow } from '../../../internal/broker/publisher.js'
 import { followWatermark, type Watermark } from '../../../internal/broker/watermark.js'
 import { OBSERVATIONS } from '../../../streams/observations.js'
+import { FENCE } from '../../../streams/records.js'
 import { type LogBroker, launchLogBroker } from '../../support/planned-logs.js'
 
 let broker: LogBroker
@@ -184,6 +185,46 @@ test('an instant is reused for a moment only while a batch has ended that it doe
 
   expect(unchanged).toEqual([before, before])
   expect(await watermark.latest()).toBeGreaterThanOrEqual(atMs)
+})
+
+test('an instant is reused for ten seconds, without another fence, while no writer makes progress', async () => {
+  const now = vi.spyOn(performance, 'now').mockReturnValue(1_000_000)
+  const watermark = await reader()
+  const before = await watermark.renewed()
+  const fences = vi.spyOn(broker.deps.checkpoints, 'update')
+  const atRest: number[] = []
+  for (const ms of [200, 5_000, 9_000]) {
+    now.mockReturnValue(1_000_000 + ms)
+    atRest.push(await watermark.latest())
+  }
+  const written = fences.mock.calls.length
+
+  now.mockReturnValue(1_009_500)
+  // By a process of whose progress this one may not have heard yet.
+  await broker.deps.checkpoints.put('a.0', JSON.stringify({ done: 1, doneMs: before + 1 }))
+  const afterProgress = await watermark.latest()
+  now.mockReturnValue(1_030_000)
+  const late = await watermark.latest()
+
+  expect(atRest).toEqual([before, before, before])
+  expect(written).toBe(0)
+  expect(afterProgress).toBeGreaterThan(before)
+  expect(late).toBeGreaterThan(afterProgress)
+})
+
+test('an instant is not reused while it is before what is done, whichever process has set the fence', async () => {
+  const now = vi.spyOn(performance, 'now').mockReturnValue(1_000_000)
+  const watermark = await reader()
+  const before = await watermark.renewed()
+  const { checkpoints } = broker.deps
+  const doneMs = before + 60_000
+
+  await checkpoints.put('a.0', JSON.stringify({ done: 1, doneMs }))
+  await checkpoints.put(FENCE, JSON.stringify({ fencedMs: before }))
+  expect(await watermark.isDone('a.0', 1, 10_000)).toBe(true)
+  now.mockReturnValue(1_000_200)
+
+  expect(await watermark.latest()).toBeGreaterThanOrEqual(doneMs)
 })
 
 test('the fence is read before it is set only where another process has just set it', async () => {
