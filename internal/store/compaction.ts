@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Logger } from '../telemetry/log.js'
 import { SNAPSHOT_AGE_MS_MAX } from './snapshot.js'
+import { storedRows } from './stored-rows.js'
 import { KEPT } from './tables/closed.js'
 import { RECORD_TABLES } from './tables/sorted-copies.js'
 
@@ -58,14 +59,13 @@ export async function compact(
   entriesMin: number,
   entriesAtOnce = ENTRIES_AT_ONCE,
 ): Promise<readonly string[]> {
-  const result = await store.query({
-    query: `SELECT tenant_id FROM closed
-            WHERE ${IS_REPLACED} AND closed_at < fromUnixTimestamp64Milli({before:Int64})
-            GROUP BY tenant_id HAVING count() >= {least:UInt32}`,
-    query_params: { before: closedBeforeMs, least: entriesMin },
-    format: 'JSONCompactEachRow',
-  })
-  const tenants = (await result.json<[string]>()).map(([tenantId]) => tenantId)
+  const found = await storedRows<{ tenant_id: string }>(
+    store,
+    `SELECT tenant_id FROM closed WHERE ${IS_REPLACED} AND closed_at < fromUnixTimestamp64Milli({before:Int64})
+     GROUP BY tenant_id HAVING count() >= {least:UInt32}`,
+    { before: closedBeforeMs, least: entriesMin },
+  )
+  const tenants = found.map((tenant) => tenant.tenant_id)
   for (const tenantId of tenants) {
     for (;;) {
       const span = await oldestEntries(store, tenantId, closedBeforeMs, entriesAtOnce)
@@ -89,18 +89,17 @@ async function oldestEntries(
   beforeMs: number,
   entriesMax: number,
 ): Promise<{ readonly first: string; readonly last: string } | undefined> {
-  const result = await store.query({
-    query: `SELECT toUnixTimestamp64Milli(min(closed_at)) AS first, toUnixTimestamp64Milli(max(closed_at)) AS last
-            FROM (
-              SELECT closed_at FROM closed
-              WHERE tenant_id = {tenant:String} AND ${IS_REPLACED}
-                AND closed_at < fromUnixTimestamp64Milli({before:Int64})
-              ORDER BY closed_at LIMIT {entries:UInt32})
-            HAVING count() > 0`,
-    query_params: { tenant: tenantId, before: beforeMs, entries: entriesMax },
-    format: 'JSONEachRow',
-  })
-  return (await result.json<{ first: string; last: string }>())[0]
+  const [span] = await storedRows<{ first: string; last: string }>(
+    store,
+    `SELECT toUnixTimestamp64Milli(min(closed_at)) AS first, toUnixTimestamp64Milli(max(closed_at)) AS last
+     FROM (
+       SELECT closed_at FROM closed
+       WHERE tenant_id = {tenant:String} AND ${IS_REPLACED} AND closed_at < fromUnixTimestamp64Milli({before:Int64})
+       ORDER BY closed_at LIMIT {entries:UInt32})
+     HAVING count() > 0`,
+    { tenant: tenantId, before: beforeMs, entries: entriesMax },
+  )
+  return span
 }
 
 async function compactSpan(

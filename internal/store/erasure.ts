@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { hasRows } from './stored-rows.js'
 import { VALUES_OF_TAGS } from './tables/attribution-values.js'
 import { EVENT_LOG } from './tables/event-log.js'
 import { RECORD_TABLES } from './tables/sorted-copies.js'
@@ -69,12 +70,7 @@ export async function eraseIdentity(store: ClickHouseClient, identity: ErasedIde
                WHERE tenant_id = {tenant:String} AND position(${column}, {name_in_json:String}) > 0`)
   }
 
-  const named = await store.query({
-    query: `SELECT 1 FROM ${EVENT_LOG.name} WHERE ${NAMED} LIMIT 1`,
-    query_params,
-    format: 'JSONCompactEachRow',
-  })
-  if ((await named.json()).length > 0) {
+  if (await hasRows(store, `SELECT 1 FROM ${EVENT_LOG.name} WHERE ${NAMED} LIMIT 1`, query_params)) {
     await run(`ALTER TABLE ${EVENT_LOG.name}
                UPDATE envelope = replaceAll(envelope, {name_in_json:String}, {erased_in_json:String}) WHERE ${NAMED}`)
   }

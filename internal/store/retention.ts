@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { hasRows } from './stored-rows.js'
 import { VALUES_OF_TAGS } from './tables/attribution-values.js'
 import { RECORD_TABLES } from './tables/sorted-copies.js'
 
@@ -16,7 +17,7 @@ export async function deleteCallsBefore(store: ClickHouseClient, tenantId: strin
   let hasDeleted = false
   for (const [table, column] of TABLES) {
     const where = `tenant_id = {tenant:String} AND ${column} < fromUnixTimestamp64Milli({before:Int64})`
-    if (!(await holdsAny(store, table, where, query_params))) continue
+    if (!(await hasRows(store, `SELECT 1 FROM ${table} WHERE ${where} LIMIT 1`, query_params))) continue
     await store.command({ query: `DELETE FROM ${table} WHERE ${where}`, query_params, clickhouse_settings: LIMITS })
     hasDeleted = true
   }
@@ -46,17 +47,3 @@ const TABLES = [
 
 /** A deletion may wait for merges. */
 const LIMITS = { max_execution_time: 600, lightweight_deletes_sync: '2' } as const
-
-async function holdsAny(
-  store: ClickHouseClient,
-  table: string,
-  where: string,
-  query_params: Record<string, unknown>,
-): Promise<boolean> {
-  const result = await store.query({
-    query: `SELECT 1 FROM ${table} WHERE ${where} LIMIT 1`,
-    query_params,
-    format: 'JSONCompactEachRow',
-  })
-  return (await result.json()).length > 0
-}

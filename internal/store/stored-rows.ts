@@ -4,7 +4,10 @@ import type { ClickHouseClient } from '@clickhouse/client'
 export async function storedRows<T>(
   store: ClickHouseClient,
   query: string,
-  query_params: Readonly<Record<string, number | string>>,
+  query_params: Readonly<Record<string, unknown>> = {},
 ): Promise<T[]> {
   return (await store.query({ query, query_params, format: 'JSONEachRow' })).json<T>()
 }
+
+export const hasRows = async (...query: Parameters<typeof storedRows>): Promise<boolean> =>
+  (await storedRows(...query)).length > 0

@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { ConfigError } from '../../config/settings.js'
 import { connectStore, type StoreConnection } from '../client.js'
+import { storedRows } from '../stored-rows.js'
 import { CREATE_ADMISSION_KEYS } from '../tables/admission-keys.js'
 import { CREATE_ALLOCATION_WEIGHTS } from '../tables/allocation-weights.js'
 import { CREATE_VALUES } from '../tables/attribution-values.js'
@@ -150,8 +151,8 @@ export async function migrate(
     for (const query of statementsFor(statement, cluster)) await store.command({ query })
   }
   await run(CREATE_SCHEMA_MIGRATIONS)
-  const result = await store.query({ query: 'SELECT DISTINCT version FROM schema_migrations', format: 'JSONEachRow' })
-  const applied = new Set((await result.json<{ version: number }>()).map(({ version }) => version))
+  const found = await storedRows<{ version: number }>(store, 'SELECT DISTINCT version FROM schema_migrations')
+  const applied = new Set(found.map(({ version }) => version))
   refuseNewer(Math.max(0, ...applied), Math.max(...steps.map(({ version }) => version)))
   for (const { version, name, statements } of steps) {
     if (applied.has(version)) continue

@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { OF_ID } from '../snapshot.js'
+import { storedRows } from '../stored-rows.js'
 import { QUARANTINED } from '../tables/quarantined.js'
 
 /** Why an event has no record. */
@@ -15,13 +16,11 @@ export async function findQuarantined(
   tenantId: string,
   idHex: string,
 ): Promise<Quarantined | undefined> {
-  const result = await store.query({
-    query: `SELECT stage, reason, toUnixTimestamp64Milli(quarantined_at) FROM ${QUARANTINED.name}
-            WHERE tenant_id = {tenant:String} AND ${OF_ID}
-            ORDER BY quarantined_at DESC LIMIT 1`,
-    query_params: { tenant: tenantId, id: idHex },
-    format: 'JSONCompactEachRow',
-  })
-  const [found] = await result.json<[string, string, string]>()
-  return found && { stage: found[0], reason: found[1], quarantinedAtMs: Number(found[2]) }
+  const [found] = await storedRows<{ stage: string; reason: string; at: string }>(
+    store,
+    `SELECT stage, reason, toUnixTimestamp64Milli(quarantined_at) AS at FROM ${QUARANTINED.name}
+     WHERE tenant_id = {tenant:String} AND ${OF_ID} ORDER BY quarantined_at DESC LIMIT 1`,
+    { tenant: tenantId, id: idHex },
+  )
+  return found && { stage: found.stage, reason: found.reason, quarantinedAtMs: Number(found.at) }
 }

@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { pairStart } from '../../records/dimensions.js'
+import { storedRows } from '../stored-rows.js'
 import { VALUES_OF_TAGS } from '../tables/attribution-values.js'
 
 /**
@@ -38,12 +39,12 @@ export async function storedPairs(
   foldedKey: string,
   limit: number,
 ): Promise<string[]> {
-  const result = await store.query({
-    query: `SELECT DISTINCT value FROM attribution_values
-            WHERE tenant_id = {tenant:String} AND field = {field:String} AND startsWith(value, {start:String})
-            LIMIT {limit:UInt32}`,
-    query_params: { tenant: tenantId, field: VALUES_OF_TAGS, start: pairStart(foldedKey), limit },
-    format: 'JSONCompactEachRow',
-  })
-  return (await result.json<[string]>()).map(([value]) => value)
+  const found = await storedRows<{ value: string }>(
+    store,
+    `SELECT DISTINCT value FROM attribution_values
+     WHERE tenant_id = {tenant:String} AND field = {field:String} AND startsWith(value, {start:String})
+     LIMIT {limit:UInt32}`,
+    { tenant: tenantId, field: VALUES_OF_TAGS, start: pairStart(foldedKey), limit },
+  )
+  return found.map(({ value }) => value)
 }

@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { OF_ID } from '../../snapshot.js'
+import { storedRows } from '../../stored-rows.js'
 import type { Change } from '../../tables/closed.js'
 
 /** A version of a record that is no longer valid: column names, times as epoch milliseconds in text. */
@@ -74,10 +75,7 @@ export async function closedVersionsOf(
 
 /** Tenants with at least a given number of closed versions that compaction has not removed. */
 export async function tenantsWithClosed(store: ClickHouseClient, versionsMin: number): Promise<ReadonlySet<string>> {
-  const result = await store.query({
-    query: 'SELECT tenant_id FROM closed GROUP BY tenant_id HAVING count() >= {least:UInt32}',
-    query_params: { least: versionsMin },
-    format: 'JSONCompactEachRow',
-  })
-  return new Set((await result.json<[string]>()).map(([tenantId]) => tenantId))
+  const query = 'SELECT tenant_id FROM closed GROUP BY tenant_id HAVING count() >= {least:UInt32}'
+  const found = await storedRows<{ tenant_id: string }>(store, query, { least: versionsMin })
+  return new Set(found.map((tenant) => tenant.tenant_id))
 }

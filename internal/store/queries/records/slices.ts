@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { asOfSnapshotWithin, snapshotParams } from '../../snapshot.js'
+import { storedRows } from '../../stored-rows.js'
 import type { AttributionRow } from '../../tables/attributions.js'
 import { readRows } from './versions.js'
 
@@ -139,12 +140,11 @@ export async function countRecords(
   fromMs: number,
   toMs: number,
 ): Promise<number> {
-  const result = await store.query({
-    query: `SELECT uniqExact(id) FROM attributions
-            WHERE tenant_id = {tenant:String} AND event_time >= ${instant('from')} AND event_time < ${instant('to')}`,
-    query_params: { tenant: tenantId, from: fromMs, to: toMs },
-    format: 'JSONCompactEachRow',
-  })
-  const [[count = '0'] = []] = await result.json<[string]>()
-  return Number(count)
+  const [found] = await storedRows<{ count: string }>(
+    store,
+    `SELECT uniqExact(id) AS count FROM attributions
+     WHERE tenant_id = {tenant:String} AND event_time >= ${instant('from')} AND event_time < ${instant('to')}`,
+    { tenant: tenantId, from: fromMs, to: toMs },
+  )
+  return Number(found?.count ?? 0)
 }

@@ -1,7 +1,9 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { idHex } from '../../../ids/ids.js'
 import type { Position } from '../../../invocations/invocation-group.js'
 import { readUint64, streamFixedRows } from '../../fixed-rows.js'
 import { idPortions } from '../../id-portions.js'
+import { storedRows } from '../../stored-rows.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { CLOSED_HISTORY } from '../../tables/closed.js'
 
@@ -69,7 +71,7 @@ export async function recordSourcesOf(
   for (const portion of idPortions(ids)) {
     const query = `SELECT * FROM (SELECT ${COLUMNS} FROM ${ATTRIBUTIONS.name} WHERE ${OF_IDS} AND ${SINCE}
       UNION ALL ${merged(NO_POSITION, `${OF_IDS} AND ${SINCE}`)}) ORDER BY valid_from LIMIT 1 BY id`
-    const params = { ids: portion.map(hexOf), since: sinceMs }
+    const params = { ids: portion.map(idHex), since: sinceMs }
     for await (const source of streamFixedRows(store, query, params, ROW_BYTES, readSource)) sources.push(source)
   }
   return sources
@@ -79,15 +81,10 @@ export async function recordSourcesOf(
 export async function recordedIds(store: ClickHouseClient, ids: readonly Uint8Array[]): Promise<ReadonlySet<string>> {
   const recorded = new Set<string>()
   for (const portion of idPortions(ids)) {
-    const result = await store.query({
-      query: `SELECT DISTINCT lower(hex(id)) FROM (
-                SELECT id FROM ${ATTRIBUTIONS.name} WHERE ${OF_IDS} UNION ALL ${merged('id', OF_IDS)})`,
-      query_params: { ids: portion.map(hexOf) },
-      format: 'JSONCompactEachRow',
-    })
-    for (const [id] of await result.json<[string]>()) recorded.add(id)
+    const query = `SELECT DISTINCT lower(hex(id)) AS id_hex FROM (
+      SELECT id FROM ${ATTRIBUTIONS.name} WHERE ${OF_IDS} UNION ALL ${merged('id', OF_IDS)})`
+    const found = await storedRows<{ id_hex: string }>(store, query, { ids: portion.map(idHex) })
+    for (const { id_hex } of found) recorded.add(id_hex)
   }
   return recorded
 }
-
-const hexOf = (id: Uint8Array): string => Buffer.from(id.buffer, id.byteOffset, id.length).toString('hex')

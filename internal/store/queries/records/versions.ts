@@ -4,6 +4,7 @@ import { type AttributionRow, FIELDS } from '../../../records/record-fields.js'
 import { idPortions } from '../../id-portions.js'
 import { RowBinaryReader } from '../../row-binary-reader.js'
 import { insertRows } from '../../sink.js'
+import { storedRows } from '../../stored-rows.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import type { Change } from '../../tables/closed.js'
 import { readerOf } from '../../tables/field-codec.js'
@@ -78,18 +79,18 @@ export async function versionsBefore(
       `WHERE tenant_id = {tenant:String} ${inWindow} AND ${IDS} AND valid_from < ${before} ORDER BY id, valid_from`,
       params,
     )
-    const result = await store.query({
-      query: `SELECT lower(hex(id)) AS of, toString(toUnixTimestamp64Milli(valid_from)) AS valid_from_ms,
-                toUnixTimestamp64Milli(closed_at) AS at_ms, change, change_id, actor
-              FROM closed WHERE tenant_id = {tenant:String} AND ${IDS} AND closed_at < ${before}`,
-      query_params: params,
-      format: 'JSONEachRow',
-    })
+    const closed = await storedRows<StoredClosing>(
+      store,
+      `SELECT lower(hex(id)) AS of, toString(toUnixTimestamp64Milli(valid_from)) AS valid_from_ms,
+         toUnixTimestamp64Milli(closed_at) AS at_ms, change, change_id, actor
+       FROM closed WHERE tenant_id = {tenant:String} AND ${IDS} AND closed_at < ${before}`,
+      params,
+    )
     const closings = new Map<string, Closing>()
-    for (const { of, valid_from_ms, at_ms, change, change_id, actor } of await result.json<StoredClosing>()) {
+    for (const { of, valid_from_ms, at_ms, change, change_id, actor } of closed) {
       closings.set(`${of} ${valid_from_ms}`, { atMs: Number(at_ms), change, changeId: change_id, actor })
     }
-    for (const row of rows) versions.push({ row, closed: closings.get(`${hexOf(row.id)} ${row.validFromMs}`) })
+    for (const row of rows) versions.push({ row, closed: closings.get(`${idHex(row.id)} ${row.validFromMs}`) })
   }
   return versions
 }
@@ -119,14 +120,12 @@ export async function landedRows(
         `WHERE ${IDS} AND (id, valid_from) IN (
            SELECT CAST(unhex(of.1) AS FixedString(16)), fromUnixTimestamp64Milli(of.2)
            FROM (SELECT arrayJoin(arrayZip({ids:Array(String)}, {instants:Array(Int64)})) AS of))`,
-        { ids: portion.map(({ id }) => hexOf(id)), instants: portion.map(({ validFromMs }) => validFromMs) },
+        { ids: portion.map(({ id }) => idHex(id)), instants: portion.map(({ validFromMs }) => validFromMs) },
       )),
     )
   }
   return landed
 }
-
-const hexOf = (id: Uint8Array): string => Buffer.from(id.buffer, id.byteOffset, id.length).toString('hex')
 
 /**
  * Inserts versions of records exactly once, as `insertRows` does, and keeps the derived tables (rollups, lists of

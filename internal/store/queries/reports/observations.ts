@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Position } from '../../../invocations/invocation-group.js'
 import { idPortions } from '../../id-portions.js'
+import { storedRows } from '../../stored-rows.js'
 import { OBSERVATIONS_TABLE } from '../../tables/observations.js'
 
 /** A stored observation with its position in the log that it came from. */
@@ -19,16 +20,15 @@ export async function observationSources(
 ): Promise<ObservationSource[]> {
   const sources: ObservationSource[] = []
   for (const portion of idPortions(eventIds)) {
-    const result = await store.query({
-      query: `SELECT tenant_id, event_id, source_log, source_sequence, source_index FROM ${OBSERVATIONS_TABLE.name}
-              WHERE event_id IN (SELECT arrayJoin({ids:Array(UUID)}))`,
-      query_params: { ids: [...portion] },
-      format: 'JSONCompactEachRow',
-    })
-    for (const row of await result.json<[string, string, number, string, number]>()) {
-      const [tenantId, eventId, logId, sequence, index] = row
-      sources.push({ tenantId, eventId, logId, position: { sequence: Number(sequence), index } })
-    }
+    const found = await storedRows<Omit<ObservationSource, 'position'> & { sequence: string; index: number }>(
+      store,
+      `SELECT tenant_id AS tenantId, event_id AS eventId, source_log AS logId, source_sequence AS sequence,
+         source_index AS index
+       FROM ${OBSERVATIONS_TABLE.name} WHERE event_id IN (SELECT arrayJoin({ids:Array(UUID)}))`,
+      { ids: [...portion] },
+    )
+    for (const { sequence, index, ...source } of found)
+      sources.push({ ...source, position: { sequence: Number(sequence), index } })
   }
   return sources
 }
