@@ -30,6 +30,7 @@ const COMPRESSED: ReadonlySet<string> = new Set([
 /** Fields that are no column of the same name, with their SQL over a record. */
 const SQL: Readonly<Record<string, string>> = {
   materialized_at: 'valid_from',
+  invocation_id: 'id',
   credential: 'principal',
   pool: "if(stage_origin = 'stage_c', toString(service), '')",
 }

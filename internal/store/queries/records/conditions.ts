@@ -27,7 +27,7 @@ export type Clause = string | boolean
 export function clauseOf(condition: Condition, bindings: Bindings): Clause {
   const { field, operator, values } = condition
   if (isTagField(field)) return tagClause(keyOfTagField(field), operator, values, bindings)
-  const column = field === 'invocation_id' ? 'id' : columnOf(field)
+  const column = columnOf(field)
   if (field === 'provider') return providerClause(operator, values, bindings)
   const { type } = FILTER_FIELDS[field] as { readonly type: FieldType }
   switch (type.kind) {

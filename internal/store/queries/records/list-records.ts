@@ -6,7 +6,7 @@ import { FUTURE_MS_MAX } from '../../../text/event-time.js'
 import type { CopiedInstants } from '../../copied-instants.js'
 import { isSetTooLarge } from '../../failures.js'
 import { AS_OF_SNAPSHOT, BEGUN_BY_SNAPSHOT, snapshotParams } from '../../snapshot.js'
-import { INDEXES_OF_GRANULES, TIME_INDEX } from '../../tables/record-storage.js'
+import { byIndexesOf } from '../../tables/record-storage.js'
 import { columnOf, isCopied, tableSortedBy } from '../../tables/sorted-copies.js'
 import { FROM_COPIES, FROM_RECORDS, type StoredAttribution } from './attributions.js'
 import { closedAmong, versionKey } from './closed.js'
@@ -73,17 +73,11 @@ const READ_LIMITS = {
 } as const
 
 /**
- * Names single indexes, since without `use_skip_indexes` no parts would be skipped by their times either: parts newer
- * than the snapshot would be read to their end for a first match that they do not hold.
- */
-const IGNORING_GRANULES = { ignore_data_skipping_indices: INDEXES_OF_GRANULES.join(', ') } as const
-
-/**
  * A page found without the granules' indexes is found after a few rows, by one thread. With two threads the engine
  * splits parts, and the second thread reads a piece further back in the order, perhaps without any match, for a first
  * match that nobody needs (three million rows, 35 ms).
  */
-const WITHOUT_GRANULES = { ...IGNORING_GRANULES, max_threads: 1 } as const
+const WITHOUT_GRANULES = { ...byIndexesOf(), max_threads: 1 } as const
 
 /**
  * For sorting: read in the order of the base, whose key starts alike for all of them, each part would get one thread.
@@ -91,10 +85,7 @@ const WITHOUT_GRANULES = { ...IGNORING_GRANULES, max_threads: 1 } as const
 const SORTED = { ...READ_LIMITS, optimize_read_in_order: 0 } as const
 
 /** Newer records are sorted. Their times find their parts, and their granules in parts shared with older records. */
-const NEWER_BY_TIME = {
-  ...SORTED,
-  ignore_data_skipping_indices: INDEXES_OF_GRANULES.filter((name) => name !== TIME_INDEX).join(', '),
-} as const
+const NEWER_BY_TIME = { ...SORTED, ...byIndexesOf('valid_from') } as const
 
 /**
  * Records of old months are found by all indexes, and sorted. The minimum and maximum of a granule tell during the read
@@ -220,8 +211,10 @@ function pageQuery(parts: PageParts, { table, byGranules }: ReadingPlan): PageQu
 function settingsOf(table: string, byGranules: boolean, { conditions, sort }: RecordsQuestion): Settings {
   const isSorted = sort.field !== 'event_time' || conditions.some(isOfOperation)
   if (table === BASE && isSorted && !conditions.some(findsFew)) return OLDER
-  return byGranules ? READ_LIMITS : { ...READ_LIMITS, ...WITHOUT_GRANULES }
+  return { ...READ_LIMITS, ...(byGranules ? byIndexesOf(...conditions.map(indexedColumn)) : WITHOUT_GRANULES) }
 }
+
+const indexedColumn = ({ field }: Condition): string => (isTagField(field) ? 'dimensions' : columnOf(field))
 
 /** Up to `rowsMax` rows after a record, in the page's order. */
 async function rowsBehind(
@@ -428,8 +421,7 @@ async function choosePlan(
     query: `EXPLAIN ESTIMATE ${reads.join(' UNION ALL ')}`,
     query_params: { ...snapshotParams(tenantId, snapshotMs), ...bindings.params },
     format: 'JSONEachRow',
-    // A table sorted by a filter's field finds it by its primary key; further filters need the granules' indexes.
-    clickhouse_settings: conditions.length > 1 ? READ_LIMITS : { ...READ_LIMITS, ...IGNORING_GRANULES },
+    clickhouse_settings: { ...READ_LIMITS, ...byIndexesOf(...conditions.map(indexedColumn)) },
     abort_signal: signal,
   })
   const estimates = await result.json<{ table: string; rows: string }>()
@@ -450,4 +442,4 @@ const findsFew = ({ field, operator, values }: Condition): boolean =>
 const isOfOperation = ({ field, operator, values }: Condition): boolean =>
   field === 'operation_id' && (operator === 'eq' || operator === 'in') && !values.includes('')
 
-const isInCopies = (field: FilterField): boolean => isTagField(field) || field === 'invocation_id' || isCopied(field)
+const isInCopies = (field: FilterField): boolean => isTagField(field) || isCopied(field)

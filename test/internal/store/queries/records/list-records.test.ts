@@ -512,7 +512,7 @@ describe('what came in since the snapshot', () => {
     const names = (await result.json<[string]>()).map(([name]) => name)
 
     expect(names.length).toBeGreaterThan(10)
-    expect(names.filter((name) => !INDEXES_OF_GRANULES.includes(`\`${name}\``))).toEqual([])
+    expect(names.filter((name) => !INDEXES_OF_GRANULES.some(([, known]) => known === `\`${name}\``))).toEqual([])
   })
 })
 
