@@ -6,7 +6,7 @@ import type { Sort } from '../../internal/filters/parse.js'
 import { formatId } from '../../internal/ids/ids.js'
 import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { connectStore } from '../../internal/store/client.js'
-import type { CopiedInstants } from '../../internal/store/copied-instants.js'
+import type { CopiedForPages } from '../../internal/store/copied-instants.js'
 import { storeProblem } from '../../internal/store/failures.js'
 import { migrate } from '../../internal/store/migrations/migrate.js'
 import { recordDropped } from '../../internal/store/old-copies.js'
@@ -114,7 +114,7 @@ async function answer(options: QueryOptions, folder: string, processes: Processe
   }
   // Queries by hand find them in the copies; pages take them from the base, as if they were not settled.
   await settle(store, SNAPSHOT_MS, stopping.signal)
-  const copied: CopiedInstants = { fromMs, beforeMs }
+  const copied = { fromMs, beforeMs }
 
   // A gateway has one when a tenant has asked for a second.
   const sample = await sampleRecords(store, TENANT, new AbortController().signal)
@@ -235,7 +235,7 @@ const holdingAll = (filter: Filter, sort: Sort, copiedFromMs: number): Tables =>
 interface Asked {
   readonly filter: Filter
   readonly sort: Sort
-  readonly copied: CopiedInstants
+  readonly copied: CopiedForPages
   readonly sample: RecordSample | undefined
   readonly tables: Tables
   readonly repeats: number

@@ -143,7 +143,7 @@ export async function openGateway(role: GatewayRole, http: OpenHttp) {
     keyHashingOf: admission.deps.keyHashingOf,
     secret: await role.signingKey('mutations'),
   })
-  const records = openRecords(role.storeConnection)
+  const records = openRecords(role.storeConnection, watermark)
   return {
     ...shared,
     mode: config.mode,

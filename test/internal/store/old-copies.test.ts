@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import { closeRecords, generateRecords, LAST_AT_MS } from '../../../bench/query/generate.js'
 import { SORT_FIELDS } from '../../../internal/filters/filter-fields.js'
-import { type CopiedInstants, copiedInstants, followCopiedInstants } from '../../../internal/store/copied-instants.js'
+import { type CopiedForPages, copiedInstants, followCopiedInstants } from '../../../internal/store/copied-instants.js'
 import { lookForOldMonths, recordDropped } from '../../../internal/store/old-copies.js'
 import { listRecords } from '../../../internal/store/queries/records/list-records.js'
 import { settle } from '../../../internal/store/settling.js'
@@ -61,7 +61,7 @@ async function expectMonths(months: readonly string[]): Promise<void> {
 /**
  * The ids of all records by each sort (by every third in the inner ring), and of those of one provider, one of them ascending and the other descending.
  */
-async function allPages(copied: CopiedInstants): Promise<readonly (readonly string[])[]> {
+async function allPages(copied: CopiedForPages): Promise<readonly (readonly string[])[]> {
   const answers: string[][] = []
   for (const [i, field] of someOf(SORT_FIELDS).entries()) {
     for (const [j, conditions] of [ALL, PROVIDER].entries()) {
@@ -146,12 +146,34 @@ test('what is settled later is compared and copied from the recorded instant on'
 
 test('readers go on with instants that they know for a minute, and then wait for newer ones', async () => {
   let nowMs = 0
-  const copied = followCopiedInstants(store.client, () => nowMs)
-  expect(await copied()).toMatchObject({ fromMs: 0, beforeMs: 0 })
+  const copied = followCopiedInstants(store.client, watermark, () => nowMs)
+  expect(await copied(0)).toMatchObject({ fromMs: 0, beforeMs: 0, hasNewest: false })
 
   await recordDropped(store.client, NOVEMBER_MS)
   nowMs = 999
-  expect(await copied()).toMatchObject({ fromMs: 0 })
+  expect(await copied(0)).toMatchObject({ fromMs: 0 })
   nowMs = 60_001
-  expect(await copied()).toMatchObject({ fromMs: NOVEMBER_MS })
+  expect(await copied(0)).toMatchObject({ fromMs: NOVEMBER_MS })
 })
+
+test('readers ask for records newer than the copies unless no writer has made progress', async () => {
+  await generateRecords(store.client, { tenantId: TENANT, from: 0, to: 1_000, total: TOTAL })
+  await settle(store.client, SNAPSHOT_MS, NEVER)
+  await settle(store.client, SNAPSHOT_MS + 1, NEVER)
+  let [nowMs, progress] = [0, 0]
+  const copied = followCopiedInstants(store.client, { ...watermark, progress: () => progress }, () => nowMs)
+  const hasNewest = async (snapshotMs: number) => (await copied(snapshotMs)).hasNewest
+
+  expect([await hasNewest(SNAPSHOT_MS), await hasNewest(SNAPSHOT_MS + 1)]).toEqual([true, false])
+  await generateRecords(store.client, { tenantId: TENANT, from: 1_000, to: TOTAL, total: TOTAL })
+  await store.client.command({
+    query: 'INSERT INTO attributions SELECT * REPLACE (now64(3) AS valid_from) FROM attributions LIMIT 1',
+  })
+  progress++
+  expect(await hasNewest(SNAPSHOT_MS)).toBe(false)
+  nowMs = 60_001
+  expect(await hasNewest(SNAPSHOT_MS)).toBe(false)
+})
+
+/** At rest. */
+const watermark = { latest: async () => SNAPSHOT_MS, progress: () => 0 }

@@ -3,7 +3,7 @@ import { FILTER_FIELDS, type Field, type FilterField, type SortField } from '../
 import type { Condition, Sort } from '../../../filters/parse.js'
 import { isTagField } from '../../../records/dimensions.js'
 import { FUTURE_MS_MAX } from '../../../text/event-time.js'
-import type { CopiedInstants } from '../../copied-instants.js'
+import type { CopiedForPages } from '../../copied-instants.js'
 import { isSetTooLarge } from '../../failures.js'
 import { AS_OF_SNAPSHOT, BEGUN_BY_SNAPSHOT, snapshotParams } from '../../snapshot.js'
 import { byIndexesOf } from '../../tables/record-storage.js'
@@ -132,7 +132,7 @@ const SHOWN_OF_VIEW = "export_eligibility != 'residency_restricted'"
 export async function listRecords(
   store: ClickHouseClient,
   question: RecordsQuestion,
-  copied: CopiedInstants,
+  copied: CopiedForPages,
   sample: RecordSample | undefined,
   signal: AbortSignal,
 ): Promise<StoredAttribution[]> {
@@ -159,7 +159,7 @@ export async function listRecords(
 interface PageParts {
   readonly store: ClickHouseClient
   readonly question: RecordsQuestion
-  readonly copied: CopiedInstants
+  readonly copied: CopiedForPages
   readonly sampled: SampleMatches | undefined
   readonly signal: AbortSignal
   readonly bindings: Bindings
@@ -254,7 +254,7 @@ function sourcesOf(page: PageQuery, { bounds, left }: Stretch): Source[] {
   const older = { ...sorted, conditions: [`valid_from < ${copiedFrom}`, ...conditions], settings: OLDER }
   return [
     ...(copied.fromMs < copiedEndMs ? [copies] : []),
-    ...(question.snapshotMs >= copiedEndMs ? [newer] : []),
+    ...(question.snapshotMs >= copiedEndMs && copied.hasNewest !== true ? [newer] : []),
     ...(reachesBefore(copied.fromMs, question.conditions) ? [older] : []),
   ]
 }

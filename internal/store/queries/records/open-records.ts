@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import type { Watermark } from '../../../broker/watermark.js'
 import { LimiterPerKey } from '../../../process/limiter.js'
 import { connectStore, type StoreConnection } from '../../client.js'
 import { followCopiedInstants } from '../../copied-instants.js'
@@ -29,16 +30,17 @@ const WAIT = { waitingMax: 32, waitMsMax: 3_000 } as const
 const CONNECTIONS_MAX = 16
 
 /** Reads records over separate connections, so that readers never occupy those that look up events. */
-export function openRecords(connection: StoreConnection): Records {
+export function openRecords(connection: StoreConnection, watermark: Watermark): Records {
   const store = connectStore({ ...connection, connectionsMax: CONNECTIONS_MAX })
-  const copied = followCopiedInstants(store)
+  const copied = followCopiedInstants(store, watermark)
   const samples = keepRecordSamples((tenantId, signal) => sampleRecords(store, tenantId, signal))
   const queries = new LimiterPerKey(RUNNING_MAX)
   return {
     list: (question, signal) =>
       queries.tryRun(
         question.tenantId,
-        async () => listRecords(store, question, await copied(), samples.of(question.tenantId), signal),
+        async () =>
+          listRecords(store, question, await copied(question.snapshotMs), samples.of(question.tenantId), signal),
         { ...WAIT, signal },
       ),
     ask: (tenantId, signal, query) => queries.tryRun(tenantId, () => query(store), { ...WAIT, signal }),
