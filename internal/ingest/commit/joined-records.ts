@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   invocationsSubject,
   isInvocations,
@@ -55,8 +56,9 @@ const isArray = (payload: Uint8Array): boolean =>
   payload.length > 2 && payload[0] === OPEN_ARRAY[0] && payload.at(-1) === CLOSE_ARRAY[0]
 
 /**
- * Each event and key once, as in the records. One that repeats a joined message after a crash may have other parts:
- * therefore its id names the first and how many; what the log has twice then, stage A tells by the events' ids.
+ * Each event and key once, as in the records. One that repeats a joined message after a crash may have other parts, more
+ * of them or, in another layout, as many: the id follows from the content, so that the broker never takes it for that
+ * one. What the log has twice then, stage A tells by the events' ids.
  */
 function messageOf(parts: Joined['parts']): SpoolRecord {
   const [first] = parts
@@ -67,7 +69,8 @@ function messageOf(parts: Joined['parts']): SpoolRecord {
   }
   const entries = parts.flatMap(({ payload }, i) => [...(i === 0 ? [] : [COMMA]), payload.subarray(1, -1)])
   const payload = Buffer.concat([OPEN_ARRAY, ...entries, CLOSE_ARRAY])
-  return { ...first, payload, messageId: `${first.messageId}+${parts.length}` }
+  const digest = createHash('sha256').update(payload).digest('base64url')
+  return { ...first, payload, messageId: `${first.messageId}+${digest}` }
 }
 
 /** The subject that is read in the place of this one. */

@@ -60,6 +60,19 @@ test('a joined message has an id that no record has, and another one with other 
   expect(idOf(some)).toBe(ids[0])
 })
 
+test('an id names the parts of a message: of two layouts, one may join others to the same first one', () => {
+  const large = (subject: string, event: number): SpoolRecord => ({
+    ...groupOf(subject, event),
+    payload: Buffer.from(JSON.stringify([event, 'x'.repeat(50 * 1024)])),
+  })
+  const records = [large(GONE, 1), large(OTHER, 2), large(GONE, 3)]
+
+  const [before, after, again] = [8, PARTITIONS, PARTITIONS].map((partitions) => joined(records, partitions)[0])
+
+  expect(after?.messageId).not.toBe(before?.messageId)
+  expect(after?.messageId).toBe(again?.messageId)
+})
+
 test('a message of the lane stays small, and what is no array stays alone', () => {
   const large = groupOf(LANE, ...Array.from({ length: 3_000 }, (_, i) => 1_000 + i))
   const odd: SpoolRecord = { subject: ONE, messageId: 'odd', payload: Buffer.from('{') }
