@@ -14,31 +14,46 @@ const JOINED_BYTES_MAX = 128 * 1024
 
 const [OPEN_ARRAY, COMMA, CLOSE_ARRAY] = [Buffer.from('['), Buffer.from(','), Buffer.from(']')]
 
+/** A message with the records that it has, in their order. */
+export interface JoinedMessage extends SpoolRecord {
+  readonly parts: Parts
+}
+type Parts = readonly [SpoolRecord, ...SpoolRecord[]]
+
 /**
  * The messages of spooled records, fewer than these: a broker that syncs each message takes some hundreds of groups per
- * second, fewer than come meanwhile. Those of one mailbox share messages, in their order; keys come last, behind the
- * events that had them.
+ * second, fewer than come meanwhile. Those of one mailbox share messages, in their order, and messages are in the order
+ * of their first records; but keys come last, behind the events that had them, except those before all events: while these are not taken, what
+ * follows shall not be sent again and again.
  *
  * @param partitions of the layout: what is for another one goes to one that it has
  */
-export function joined(records: readonly SpoolRecord[], partitions: number): readonly SpoolRecord[] {
-  const bySubject = new Map<string, Joined[]>()
+export function joined(records: readonly SpoolRecord[], partitions: number): readonly JoinedMessage[] {
+  const leading = records.findIndex((record) => !isOfKeys(record))
+  if (leading > 0)
+    return [records.slice(0, leading), records.slice(leading)].flatMap((some) => joined(some, partitions))
+  const messages: Joined[] = []
+  const lastOf = new Map<string, Joined>()
   for (const record of records) {
     const subject = mailboxIn(partitions, record.subject)
-    const messages = bySubject.get(subject) ?? []
-    bySubject.set(subject, messages)
-    const last = messages.at(-1)
-    if (last === undefined || !joins(last, record)) messages.push({ parts: [record], bytes: record.payload.length })
-    else {
+    const last = lastOf.get(subject)
+    if (last !== undefined && joins(last, record)) {
       last.parts.push(record)
       last.bytes += record.payload.length
+      continue
     }
+    const next: Joined = { subject, parts: [record], bytes: record.payload.length }
+    messages.push(next)
+    lastOf.set(subject, next)
   }
-  const keysLast = [...bySubject].sort(([a], [b]) => Number(a === KEYS_SUBJECT) - Number(b === KEYS_SUBJECT))
-  return keysLast.flatMap(([subject, messages]) => messages.map(({ parts }) => ({ ...messageOf(parts), subject })))
+  const [events, keys] = [messages.filter((each) => !isOfKeys(each)), messages.filter(isOfKeys)]
+  return [...events, ...keys].map(({ parts, subject }) => ({ ...messageOf(parts), subject, parts }))
 }
 
+export const isOfKeys = ({ subject }: Pick<SpoolRecord, 'subject'>): boolean => subject === KEYS_SUBJECT
+
 interface Joined {
+  readonly subject: string
   readonly parts: [SpoolRecord, ...SpoolRecord[]]
   bytes: number
 }
@@ -60,10 +75,10 @@ const isArray = (payload: Uint8Array): boolean =>
  * of them or, in another layout, as many: the id follows from the content, so that the broker never takes it for that
  * one. What the log has twice then, stage A tells by the events' ids.
  */
-function messageOf(parts: Joined['parts']): SpoolRecord {
+function messageOf(parts: Parts): SpoolRecord {
   const [first] = parts
   if (parts.length === 1) return first
-  if (first.subject === KEYS_SUBJECT) {
+  if (isOfKeys(first)) {
     const rest = parts.slice(1).map(({ payload }) => payload.subarray(SENDER_BYTES))
     return { ...first, payload: Buffer.concat([first.payload, ...rest]) }
   }

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isInvocations } from '../../../streams/invocations.js'
-import { KEYS_SUBJECT } from '../../../streams/keys.js'
 import { isObservations } from '../../../streams/observations.js'
 import type { Publisher, PublishResult } from '../../broker/publisher.js'
 import type { Logger } from '../../telemetry/log.js'
@@ -8,7 +7,7 @@ import { counter } from '../../telemetry/metrics.js'
 import type { Appended } from '../spool/appender.js'
 import { oneByOne, type Spool } from '../spool/spool.js'
 import type { SpoolRecord } from '../spool/spool-record.js'
-import { joined, mailboxIn } from './joined-records.js'
+import { isOfKeys, joined, mailboxIn } from './joined-records.js'
 
 export const KEYS_LOST = counter(
   'admission_keys_lost_total',
@@ -113,15 +112,14 @@ export class SpoolDelivery {
     const { folder } = spool
     let obstacle: Obstacle | undefined
     const dropped = new Map<string, number>()
-    const take = async (record: SpoolRecord): Promise<boolean> => {
-      obstacle = signal.aborted ? undefined : await this.deliver(record, spool === keySpool)
-      return !signal.aborted && obstacle === undefined
+    const take = async (message: SpoolRecord): Promise<boolean> => {
+      if (signal.aborted) return false
+      const found = await this.deliver(message, spool === keySpool)
+      obstacle ??= found
+      return found === undefined
     }
     const drained = await spool.drain(async (records) => {
-      const messages = joined(records.filter(isKnown), partitions)
-      const areTaken = (await oneByOne(take)(messages)) === messages.length
-      // One after the other, up to the one that is not taken: what is before it shall not be repeated again and again.
-      const taken = areTaken ? records.length : await oneByOne(async (each) => !isKnown(each) || take(each))(records)
+      const taken = await takeTogether(records, partitions, take)
       for (const { subject } of records.slice(0, taken).filter((record) => !isKnown(record)))
         dropped.set(subject, (dropped.get(subject) ?? 0) + 1)
       return taken
@@ -134,7 +132,7 @@ export class SpoolDelivery {
   }
 
   private async deliver(message: SpoolRecord, isOfKeySpool: boolean): Promise<Obstacle | undefined> {
-    if (message.subject === KEYS_SUBJECT && !isOfKeySpool) {
+    if (isOfKeys(message) && !isOfKeySpool) {
       const appended = await this.deliverKeys(message)
       return appended.kind === 'failed' ? { err: appended.error } : undefined
     }
@@ -148,5 +146,25 @@ export class SpoolDelivery {
   }
 }
 
-const isKnown = ({ subject }: SpoolRecord): boolean =>
-  isInvocations(subject) || isObservations(subject) || subject === KEYS_SUBJECT
+/**
+ * @param take whether the log has a message now
+ * @returns how many of the first records it has. Of what is behind a message that is not taken it may have some, which
+ *   then is sent once more
+ */
+async function takeTogether(
+  records: readonly SpoolRecord[],
+  partitions: number,
+  take: (message: SpoolRecord) => Promise<boolean>,
+): Promise<number> {
+  const messages = joined(records.filter(isKnown), partitions)
+  const failed = messages[await oneByOne(take)(messages)]
+  if (failed === undefined) return records.length
+  // All events before it are in the log, and their keys were still to come.
+  const before = records.slice(0, records.indexOf(failed.parts[0]))
+  const keys = isOfKeys(failed) ? [] : before.filter(isOfKeys)
+  const lacking = keys[await takeTogether(keys, partitions, take)]
+  return lacking === undefined ? before.length : before.indexOf(lacking)
+}
+
+const isKnown = (record: SpoolRecord): boolean =>
+  isInvocations(record.subject) || isObservations(record.subject) || isOfKeys(record)

@@ -46,8 +46,21 @@ test('groups of a mailbox share a message, and the keys come last', () => {
   expect(keys).toEqual([[1, 4], [9]])
 })
 
+test('keys whose events are in the log come first, and messages in the order of their first records', () => {
+  const half = (subject: string, event: number): SpoolRecord => ({
+    ...groupOf(subject, event),
+    payload: Buffer.from(JSON.stringify([event, 'x'.repeat(60 * 1024)])),
+  })
+  const records = [keysOf(1, 1), half(ONE, 1), half(OTHER, 2), half(ONE, 3), half(ONE, 4), half(OTHER, 5), keysOf(1, 2)]
+
+  const messages = joined(records, PARTITIONS)
+
+  const places = messages.map(({ parts }) => parts.map((part) => records.indexOf(part)))
+  expect(places).toEqual([[0], [1, 3], [2, 5], [4], [6]])
+})
+
 test('a message that is alone keeps its id: the log may have it already', () => {
-  expect(joined([groupOf(ONE, 1)], PARTITIONS)).toEqual([groupOf(ONE, 1)])
+  expect(joined([groupOf(ONE, 1)], PARTITIONS)).toEqual([{ ...groupOf(ONE, 1), parts: [groupOf(ONE, 1)] }])
 })
 
 test('a joined message has an id that no record has, and another one with other parts', () => {
