@@ -1,5 +1,5 @@
 import { readdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { oneByOne, type Spool } from '../../../../internal/ingest/spool/spool.js'
@@ -158,6 +158,21 @@ describe('draining', () => {
 
     expect(result).toMatchObject({ kind: 'failed', delivered: 0, error: { message: 'the connection is gone' } })
     expect(await drained(spool)).toEqual([0, 1])
+  })
+
+  test('is durable with each delivery: a power cut repeats no earlier one', async () => {
+    const synced: string[] = []
+    const files = faultyFiles({ datasync: (path) => void synced.push(basename(path)) })
+    const { spool } = await open(await temporaryFolder(), { files })
+    await spool.append(upTo(3).map((number) => recordOf(number, 1_100_000)))
+    const before: number[] = []
+
+    await spool.drain(async (records) => {
+      before.push(synced.filter((name) => name === 'position').length)
+      return records.length
+    })
+
+    expect(before).toEqual([0, 1, 2])
   })
 
   test('of an empty spool delivers nothing', async () => {
