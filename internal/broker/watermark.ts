@@ -21,7 +21,7 @@ export interface Watermark {
   /**
    * An instant, milliseconds since the epoch; never earlier than one that this process has returned before. Without a
    * batch in flight, what was stored up to a tenth of a second ago is visible as of it, and the instant is at most ten
-   * seconds old; otherwise it is just before the earliest batch in flight.
+   * seconds old, and of this quarter of an hour; otherwise it is just before the earliest batch in flight.
    *
    * @throws an error that `isBrokerUnavailable` recognises, when the broker is unavailable and no instant is known yet
    */
@@ -45,6 +45,9 @@ const REUSED_MS = 100
  * answer takes a millisecond, and a new fence is a write that the broker syncs, for which a page would wait.
  */
 const REUSED_AT_REST_MS = 10_000
+/** Every period of every time zone begins with one: an instant of the last one would show, and page through, another. */
+const QUARTER_MS = 15 * 60 * 1_000
+const quarterOf = (ms: number): number => Math.floor(ms / QUARTER_MS)
 /** While a batch is done that it does not include: otherwise its records would be visible up to `REUSED_MS` later. */
 const REUSED_BEHIND_MS = 20
 /** Without a reply from the broker for this long, the newest known instant is returned: old, but correct. */
@@ -80,19 +83,15 @@ export async function followWatermark(
   currentAt = fenceSeenAt
 
   let newestReturned = 0
+  const fencedMs = (): number => mirror.get(FENCE)?.fencedMs ?? 0
   /** Correct as of the revision that the mirror has reached, even when it lags. */
   const known = (): number => {
-    let instant = mirror.get(FENCE)?.fencedMs ?? 0
-    for (const [key, { reservedMs, plan }] of mirror.entries()) {
-      const openMs = plan?.atMs ?? reservedMs
-      if (openMs !== undefined && writesRecords(key)) instant = Math.min(instant, openMs - 1)
-    }
     // A reservation at or before the fence is about to be repeated; an instant that was complete stays complete.
-    newestReturned = Math.max(newestReturned, instant)
+    newestReturned = Math.max(newestReturned, Math.min(fencedMs(), earliestOpenMs(mirror) - 1))
     return newestReturned
   }
   /** Also where the process that set the fence had not heard of what is done. */
-  const isBehind = (): boolean => (mirror.get(FENCE)?.fencedMs ?? 0) < newestDoneMs
+  const isBehind = (): boolean => fencedMs() < newestDoneMs
   // Not before what is done: the rows of a writer whose clock is ahead would stay invisible until this clock has caught
   // up.
   const soonest = (): number => Math.max(clock(), newestDoneMs)
@@ -101,6 +100,7 @@ export async function followWatermark(
   const isAtRest = async (): Promise<boolean> => {
     const askedAt = performance.now()
     if (!includesAll() || askedAt - fenceSeenAt > REUSED_AT_REST_MS) return false
+    if (quarterOf(fencedMs()) < quarterOf(clock())) return false
     await mirror.reached(await newestRevision(bucket, '>'))
     if (!includesAll()) return false
     currentAt = Math.max(currentAt, askedAt)
@@ -140,6 +140,16 @@ export async function followWatermark(
     isDone: (checkpoint, sequence, withinMs) =>
       soonEnough(() => (mirror.get(checkpoint)?.done ?? 0) >= sequence, withinMs, waiting),
   }
+}
+
+/** The instant of the earliest batch that is not done; infinity: there is none. */
+function earliestOpenMs(mirror: Mirror<Progress>): number {
+  let earliest = Number.POSITIVE_INFINITY
+  for (const [key, { reservedMs, plan }] of mirror.entries()) {
+    const openMs = plan?.atMs ?? reservedMs
+    if (openMs !== undefined && writesRecords(key)) earliest = Math.min(earliest, openMs)
+  }
+  return earliest
 }
 
 /** @param waiting called at each change */
