@@ -28,6 +28,8 @@ export interface Watermark {
   latest(): Promise<number>
   /** Like `latest`, but not older than this call. */
   renewed(): Promise<number>
+  /** Like `latest`, but perhaps older: the broker is not asked. */
+  known(): number
   /** The newest instant of a planned or finished batch; it may be ahead of this process's clock. */
   newestPlanned(): number
   /** Counts the progress of writers: while it is the same, no record was stored or closed. */
@@ -128,6 +130,7 @@ export async function followWatermark(
       return renewing
     },
     renewed: () => renew(false),
+    known,
     newestPlanned() {
       let newest = newestDoneMs
       for (const [key, { plan }] of mirror.entries()) {

@@ -52,13 +52,13 @@ export interface CopiedForPages extends Pick<CopiedInstants, 'fromMs' | 'beforeM
 /** `copiedInstants` for pages: asked again at most once per second, and only while pages are read. */
 export function followCopiedInstants(
   store: ClickHouseClient,
-  { latest, progress }: Pick<Watermark, 'latest' | 'progress'>,
+  watermark: Pick<Watermark, 'known' | 'progress'>,
   clock: () => number = () => performance.now(),
 ): (snapshotMs: number) => Promise<CopiedForPages> {
   let known: Known | undefined
   let pending: Promise<Known> | undefined
   const ask = async (): Promise<Known> => {
-    const asOf = { askedAtMs: clock(), progress: progress() }
+    const asOf = { askedAtMs: clock(), progress: watermark.progress() }
     const { fromMs, beforeMs, newestMs } = await copiedInstants(store)
     known = {
       fromMs: Math.max(fromMs, known?.fromMs ?? 0),
@@ -80,8 +80,7 @@ export function followCopiedInstants(
     // Nobody waits for newer instants.
     else if (clock() - copied.askedAtMs > RENEWED_AFTER_MS) askOnce().catch(() => undefined)
     // What is stored since is complete as of a newer snapshot only, and that this process knows by its writer's progress.
-    const hasNewest =
-      copied.newestMs < copied.beforeMs && snapshotMs <= (await latest()) && progress() === copied.progress
-    return { ...copied, hasNewest }
+    const isAtRest = snapshotMs <= watermark.known() && watermark.progress() === copied.progress
+    return { ...copied, hasNewest: isAtRest && copied.newestMs < copied.beforeMs }
   }
 }

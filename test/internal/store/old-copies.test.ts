@@ -176,4 +176,4 @@ test('readers ask for records newer than the copies unless no writer has made pr
 })
 
 /** At rest. */
-const watermark = { latest: async () => SNAPSHOT_MS, progress: () => 0 }
+const watermark = { known: () => SNAPSHOT_MS, progress: () => 0 }
