@@ -103,6 +103,8 @@ class BucketMirror<T> {
     // That one may expire meanwhile.
     while (!(await reported.hasAllUpTo(await newestRevision(this.bucket, this.keys), ASKED_AGAIN_MS))) {
       if (this.isStopped || this.watch !== next) return
+      // Its consumer may have ended with its server, which the client would notice after a minute.
+      if (performance.now() - reported.newestAt > WATCHED_MS_MAX) throw new MirrorBehind(`no entries (bucket=${name})`)
     }
     if (this.watch !== next) return
     const upTo = Math.max(lastSequenceBefore, reported.newest)
@@ -149,8 +151,11 @@ class BucketMirror<T> {
   }
 
   private async follow(watch: Watch, reported: Reported): Promise<void> {
+    // All at once: where a later entry has replaced one, a part of them is the bucket as it never was.
+    const first: KvWatchEntry[] = []
     for await (const entry of watch) {
-      this.apply(entry)
+      first.push(entry)
+      if (reported.isBegunWith(entry)) for (const each of first.splice(0)) this.apply(each)
       reported.note(entry)
     }
     if (!this.isStopped && watch === this.watch) throw new Error('the watch ended')
@@ -183,16 +188,23 @@ class Reported {
   /** Keys that exist. */
   readonly keys = new Set<string>()
   newest = 0
+  newestAt = performance.now()
   private isBegun = false
   private check: () => void = () => undefined
 
-  note({ key, operation, revision, delta }: KvWatchEntry): void {
+  note(entry: KvWatchEntry): void {
+    const { key, operation, revision } = entry
     if (operation === 'PUT') this.keys.add(key)
     else this.keys.delete(key)
     this.newest = Math.max(this.newest, revision)
-    // What was written while the first ones were on their way replaced some of them.
-    if (delta === 0) this.isBegun = true
+    this.newestAt = performance.now()
+    this.isBegun = this.isBegunWith(entry)
     this.check()
+  }
+
+  /** Whether the first entries are complete: what was written while they were on their way replaced some of them. */
+  isBegunWith({ delta }: KvWatchEntry): boolean {
+    return this.isBegun || delta === 0
   }
 
   /** Whether it has reported all keys as of a revision; waits up to `ms`. */

@@ -1,5 +1,5 @@
 /** A bucket in memory, as far as mirrors and the watermark use it. */
-import { EventEmitter, on } from 'node:events'
+import { EventEmitter, on, once } from 'node:events'
 import type { KV } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { openedOver } from '../../internal/broker/connect.js'
@@ -14,10 +14,16 @@ interface Entry {
 export interface MemoryBucket {
   readonly kv: KV
   put(key: string, value: object): Promise<number>
-  /** As the consumer of a watch that ended with its server: watches that begin while it is true report nothing. */
+  /** Ends the consumers of all watches, as a server does with which they end: they report nothing more. */
+  forgetWatches(): void
+  /** As if the consumer ended at once: watches that begin while it is true report nothing. */
   areWatchesDead: boolean
   /** How many watches have begun. */
   watches: number
+  /** Awaited behind each of the first entries of a watch. */
+  between: () => Promise<void>
+  /** Tells what follows the connection that it is there again. */
+  reconnect(): void
 }
 
 export function memoryBucket(): MemoryBucket {
@@ -39,15 +45,22 @@ export function memoryBucket(): MemoryBucket {
     string: () => text,
     json: () => JSON.parse(text),
   })
-  async function* watched(first: readonly Entry[], stopping: AbortSignal) {
-    for (const [i, entry] of first.entries()) yield shown(entry, first.length - 1 - i)
-    for await (const [entry] of on(written, 'entry', { signal: stopping })) yield shown(entry as Entry)
+  async function* watched(first: readonly Entry[], ended: AbortSignal) {
+    const later = on(written, 'entry', { signal: ended })
+    for (const [i, entry] of first.entries()) {
+      yield shown(entry, first.length - 1 - i)
+      await bucket.between()
+    }
+    for await (const [entry] of later) yield shown(entry as Entry)
   }
   const bucket: MemoryBucket = {
     kv: undefined as never,
     areWatchesDead: false,
     watches: 0,
     put: (key, value) => write(key, JSON.stringify(value)),
+    forgetWatches: () => void written.emit('forget'),
+    between: async () => undefined,
+    reconnect: () => void written.emit('status', { type: 'reconnect' }),
   }
   const kv = {
     bucket: 'memory',
@@ -57,17 +70,21 @@ export function memoryBucket(): MemoryBucket {
     update: write,
     async watch() {
       bucket.watches++
-      const stopping = new AbortController()
-      const silent = new Promise<never>((_, reject) => {
-        stopping.signal.addEventListener('abort', () => reject(new Error('stopped')))
-      })
-      const dead = { next: () => silent }
-      const alive = watched([...entries.values()], stopping.signal)
-      const iterator = bucket.areWatchesDead ? dead : alive
-      const next = () => iterator.next().catch(() => ({ done: true, value: undefined }))
+      const [stopping, forgotten] = [new AbortController(), new AbortController()]
+      written.once('forget', () => forgotten.abort())
+      if (bucket.areWatchesDead) forgotten.abort()
+      const entriesOf = watched([...entries.values()], AbortSignal.any([stopping.signal, forgotten.signal]))
+      const stopped = once(stopping.signal, 'abort').then(() => ({ done: true, value: undefined }))
+      const next = async () => {
+        const entry = forgotten.signal.aborted ? stopped : entriesOf.next().catch(() => stopped)
+        return Promise.race([entry, stopped])
+      }
       return { stop: () => stopping.abort(), [Symbol.asyncIterator]: () => ({ next }) }
     },
   } as unknown as KV
-  const connection = { status: () => [], isClosed: () => false } as unknown as NatsConnection
+  async function* status() {
+    for await (const [change] of on(written, 'status')) yield change
+  }
+  const connection = { status, isClosed: () => false } as unknown as NatsConnection
   return Object.assign(bucket, { kv: openedOver(connection, kv, async () => revision) })
 }
