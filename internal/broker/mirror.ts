@@ -28,6 +28,8 @@ type Watch = Awaited<ReturnType<KV['watch']>>
 const RENEW_EVERY_MS_MIN = 10_000
 const WATCH_AGAIN_MS = 250
 const WATCHED_MS_MAX = 5_000
+/** For entries that the broker says are behind one, which come within a millisecond. */
+const HELD_MS_MAX = 20
 
 /**
  * Copies a bucket into memory and follows it with a KV watch. Resolves when the first copy is complete.
@@ -104,7 +106,7 @@ class BucketMirror<T> {
     while (!(await reported.hasAllUpTo(await newestRevision(this.bucket, this.keys), ASKED_AGAIN_MS))) {
       if (this.isStopped || this.watch !== next) return
       // Its consumer may have ended with its server, which the client would notice after a minute.
-      if (performance.now() - reported.newestAt > WATCHED_MS_MAX) throw new MirrorBehind(`no entries (bucket=${name})`)
+      if (performance.now() - reported.heardAt > WATCHED_MS_MAX) throw new MirrorBehind(`no entries (bucket=${name})`)
     }
     if (this.watch !== next) return
     const upTo = Math.max(lastSequenceBefore, reported.newest)
@@ -151,13 +153,24 @@ class BucketMirror<T> {
   }
 
   private async follow(watch: Watch, reported: Reported): Promise<void> {
-    // All at once: where a later entry has replaced one, a part of them is the bucket as it never was.
-    const first: KvWatchEntry[] = []
-    for await (const entry of watch) {
-      first.push(entry)
-      if (reported.isBegunWith(entry)) for (const each of first.splice(0)) this.apply(each)
-      reported.note(entry)
+    // Up to the newest at once: a later entry may have replaced one, and a part of them is the bucket as it never was.
+    const held: KvWatchEntry[] = []
+    let timer: NodeJS.Timeout | undefined
+    const applyHeld = (): void => {
+      clearTimeout(timer)
+      timer = undefined
+      for (const entry of held.splice(0)) {
+        this.apply(entry)
+        reported.note(entry)
+      }
     }
+    for await (const entry of watch) {
+      held.push(entry)
+      reported.heardAt = performance.now()
+      if (entry.delta === 0) applyHeld()
+      else if (reported.isBegun) timer ??= setTimeout(applyHeld, HELD_MS_MAX)
+    }
+    clearTimeout(timer)
     if (!this.isStopped && watch === this.watch) throw new Error('the watch ended')
   }
 
@@ -188,23 +201,17 @@ class Reported {
   /** Keys that exist. */
   readonly keys = new Set<string>()
   newest = 0
-  newestAt = performance.now()
-  private isBegun = false
+  heardAt = performance.now()
+  /** Whether its first entries are complete: what was written while they were on their way replaced some of them. */
+  isBegun = false
   private check: () => void = () => undefined
 
-  note(entry: KvWatchEntry): void {
-    const { key, operation, revision } = entry
+  note({ key, operation, revision, delta }: KvWatchEntry): void {
     if (operation === 'PUT') this.keys.add(key)
     else this.keys.delete(key)
     this.newest = Math.max(this.newest, revision)
-    this.newestAt = performance.now()
-    this.isBegun = this.isBegunWith(entry)
+    if (delta === 0) this.isBegun = true
     this.check()
-  }
-
-  /** Whether the first entries are complete: what was written while they were on their way replaced some of them. */
-  isBegunWith({ delta }: KvWatchEntry): boolean {
-    return this.isBegun || delta === 0
   }
 
   /** Whether it has reported all keys as of a revision; waits up to `ms`. */

@@ -20,8 +20,11 @@ export interface MemoryBucket {
   areWatchesDead: boolean
   /** How many watches have begun. */
   watches: number
-  /** Awaited behind each of the first entries of a watch. */
+  /** Awaited behind each of the first entries of a watch, and of those that it catches up with. */
   between: () => Promise<void>
+  /** Lets all watches lag behind, until they catch up with the newest entry of each key. */
+  lag(): void
+  catchUp(): Promise<void>
   /** Tells what follows the connection that it is there again. */
   reconnect(): void
 }
@@ -30,12 +33,13 @@ export function memoryBucket(): MemoryBucket {
   const entries = new Map<string, Entry>()
   const written = new EventEmitter()
   let revision = 0
+  let laggingFrom: number | undefined
   const write = async (key: string, text: string, before = entries.get(key)?.revision ?? 0): Promise<number> => {
     if ((entries.get(key)?.revision ?? 0) !== before) throw Object.assign(new Error(key), { code: WRONG_LAST_SEQUENCE })
     const entry = { key, text, revision: ++revision }
     entries.delete(key)
     entries.set(key, entry)
-    written.emit('entry', entry)
+    if (laggingFrom === undefined) written.emit('entry', entry, 0)
     return revision
   }
   const shown = ({ text, ...entry }: Entry, delta = 0) => ({
@@ -51,7 +55,7 @@ export function memoryBucket(): MemoryBucket {
       yield shown(entry, first.length - 1 - i)
       await bucket.between()
     }
-    for await (const [entry] of later) yield shown(entry as Entry)
+    for await (const [entry, delta] of later) yield shown(entry as Entry, delta as number)
   }
   const bucket: MemoryBucket = {
     kv: undefined as never,
@@ -60,6 +64,17 @@ export function memoryBucket(): MemoryBucket {
     put: (key, value) => write(key, JSON.stringify(value)),
     forgetWatches: () => void written.emit('forget'),
     between: async () => undefined,
+    lag() {
+      laggingFrom = revision
+    },
+    async catchUp() {
+      const missed = [...entries.values()].filter((entry) => entry.revision > (laggingFrom ?? revision))
+      laggingFrom = undefined
+      for (const [i, entry] of missed.entries()) {
+        written.emit('entry', entry, missed.length - 1 - i)
+        await bucket.between()
+      }
+    },
     reconnect: () => void written.emit('status', { type: 'reconnect' }),
   }
   const kv = {
