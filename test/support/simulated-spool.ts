@@ -3,6 +3,8 @@ import type { Deliver, Drained } from '../../internal/ingest/spool/spool.js'
 import type { SpoolRecord } from '../../internal/ingest/spool/spool-record.js'
 import type { Random } from '../../internal/local/sandbox/random.js'
 
+const TOGETHER_MAX = 20
+
 /** The spool of a simulated gateway: its disk survives the process. */
 export class SimulatedSpool {
   readonly folder = 'simulated'
@@ -49,11 +51,13 @@ export class SimulatedSpool {
   }
 
   async drain(deliver: Deliver): Promise<Drained> {
-    for (let delivered = 0; ; delivered++) {
-      const [first] = this.waiting
-      if (first === undefined) return { kind: 'empty', delivered }
-      if ((await deliver([first])) === 0) return { kind: 'refused', delivered }
-      this.waiting.shift()
+    for (let delivered = 0; ; ) {
+      const together = this.waiting.slice(0, TOGETHER_MAX)
+      if (together.length === 0) return { kind: 'empty', delivered }
+      const taken = await deliver(together)
+      this.waiting.splice(0, taken)
+      delivered += taken
+      if (taken < together.length) return { kind: 'refused', delivered }
     }
   }
 
