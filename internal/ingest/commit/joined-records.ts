@@ -6,6 +6,7 @@ import {
   partitionOfSubject,
 } from '../../../streams/invocations.js'
 import { KEYS_SUBJECT } from '../../../streams/keys.js'
+import { isObservations } from '../../../streams/observations.js'
 import { isOfSender, SENDER_BYTES } from '../keys/admitted-keys.js'
 import type { SpoolRecord } from '../spool/spool-record.js'
 
@@ -22,9 +23,9 @@ type Parts = readonly [SpoolRecord, ...SpoolRecord[]]
 
 /**
  * The messages of spooled records, fewer than these: a broker that syncs each message takes some hundreds of groups per
- * second, fewer than come meanwhile. Those of one mailbox share messages, in their order, and messages are in the order
- * of their first records; but keys come last, behind the events that had them, except those before all events: while these are not taken, what
- * follows shall not be sent again and again.
+ * second, fewer than come meanwhile. Those of one mailbox share messages, in their order, as do a tenant's observations.
+ * Messages are in the order of their first records. But keys come last, behind the events that had them, except those
+ * before all events: while these are not taken, what follows shall not be sent again and again.
  *
  * @param partitions of the layout: what is for another one goes to one that it has
  */
@@ -63,7 +64,7 @@ function joins({ parts, bytes }: Joined, { subject, payload }: SpoolRecord): boo
   const bytesMax = subject === invocationsSubject('l', 0) ? LANE_GROUP_BYTES_MAX : JOINED_BYTES_MAX
   if (bytes + payload.length > bytesMax) return false
   if (subject === KEYS_SUBJECT) return isOfSender(payload, first.payload.subarray(0, SENDER_BYTES))
-  return isInvocations(subject) && isArray(payload) && isArray(first.payload)
+  return (isInvocations(subject) || isObservations(subject)) && isArray(payload) && isArray(first.payload)
 }
 
 /** With an entry at least, as all are that we write. */

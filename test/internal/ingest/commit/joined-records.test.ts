@@ -59,6 +59,17 @@ test('keys whose events are in the log come first, and messages in the order of 
   expect(places).toEqual([[0], [1, 3], [2, 5], [4], [6]])
 })
 
+test('observations of a tenant share a message', () => {
+  const records = [1, 2, 3, 4].map((i) => groupOf(i === 3 ? 'observations.tnt_two' : OBSERVATION, i))
+
+  const messages = joined(records, PARTITIONS)
+
+  expect(messages.map((message) => [message.subject, textOf(message), message.messageId])).toEqual([
+    [OBSERVATION, '[1,2,4]', expect.stringMatching(/^m\.1\+/)],
+    ['observations.tnt_two', '[3]', 'm.3'],
+  ])
+})
+
 test('a message that is alone keeps its id: the log may have it already', () => {
   expect(joined([groupOf(ONE, 1)], PARTITIONS)).toEqual([{ ...groupOf(ONE, 1), parts: [groupOf(ONE, 1)] }])
 })
