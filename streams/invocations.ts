@@ -26,6 +26,7 @@ export const INVOCATIONS = {
   max_msg_size: 8 * 1024 * 1024,
   duplicate_window: 120_000_000_000, // ns; a gateway repeats an unanswered publish for seconds, not minutes
   allow_direct: true,
+  allow_atomic: true, // a batch hands on to up to 64 partitions
 } satisfies Partial<StreamConfig>
 
 export const invocationsSubject = (stage: StageName, partition: number): string => `invocations.${stage}.${partition}`

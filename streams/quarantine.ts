@@ -19,6 +19,7 @@ export const QUARANTINE = {
   max_age: 0,
   duplicate_window: 120_000_000_000,
   allow_direct: true,
+  allow_atomic: true, // a rule may fail on each event of a batch
 } satisfies Partial<StreamConfig>
 
 export type QuarantineReader = StageName | 'observations' | 'audit' | 'changes'

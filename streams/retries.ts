@@ -18,6 +18,7 @@ export const RETRIES = {
   max_msg_size: 128 * 1024,
   duplicate_window: 120_000_000_000, // ns
   allow_direct: true,
+  allow_atomic: true, // an endpoint that is down has thousands of retries at once
   allow_msg_schedules: true,
 } satisfies Partial<StreamConfig>
 
@@ -52,6 +53,7 @@ export const DEADLETTERS = {
   max_msg_size: 128 * 1024,
   duplicate_window: 120_000_000_000, // ns
   allow_direct: true,
+  allow_atomic: true, // as of retries
 } satisfies Partial<StreamConfig>
 
 export const deadLettersSubject = (endpointId: string): string => `deadletters.${endpointId}`

@@ -104,7 +104,7 @@ export async function openAttributor(
 }
 
 async function openActorDeps(deps: AttributorDeps, logId: number, signal: AbortSignal): Promise<ActorDeps> {
-  const { broker, store, reference, partitions, publish, publishEvent, clock, log } = deps
+  const { broker, store, reference, partitions, publish, publishTogether, publishEvent, clock, log } = deps
   const changesCapacity = await untilAvailable(
     'the log of changes',
     () => followStreamCapacity(broker.manager, CHANGES.name, { log, signal }),
@@ -126,6 +126,7 @@ async function openActorDeps(deps: AttributorDeps, logId: number, signal: AbortS
   return {
     partitions,
     publish,
+    publishTogether,
     async insert(rows, token, isRepeat, spans) {
       const kept = await tagValues.apply(rows)
       const insert = () => insertVersions(store, kept, `${logId}.${token}`, isRepeat)

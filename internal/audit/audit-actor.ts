@@ -10,7 +10,7 @@ import type { Broker } from '../broker/connect.js'
 import type { StoredEntry } from '../broker/log.js'
 import { logIdOf, type OwnedLog } from '../broker/owned-logs.js'
 import type { PlannedLog } from '../broker/planned-log.js'
-import { type Publisher, publishOrThrow } from '../broker/publisher.js'
+import { type GroupPublisher, publishOrThrow } from '../broker/publisher.js'
 import { type Poison, poisonReason, quarantine } from '../broker/quarantine.js'
 import { insertsOfLog } from '../store/log-sink.js'
 import { lastAuditRecords } from '../store/queries/audit-log.js'
@@ -32,8 +32,7 @@ export interface AuditPlan extends Extent {
   readonly heads: Readonly<Record<string, ChainHead>>
 }
 
-export interface AuditActorDeps {
-  readonly publish: Publisher['publish']
+export interface AuditActorDeps extends GroupPublisher {
   /** Inserts rows once per token. */
   readonly insert: (rows: readonly AuditLogRow[], token: string) => Promise<void>
   /** The last record of each of these tenants in the table. @param tenantIds empty text: the instance's */
@@ -74,7 +73,7 @@ export function auditActor(deps: AuditActorDeps): PlannedLog<AuditProgress> {
             for (const { id, reason } of poison) {
               deps.log.error({ id, reason }, 'quarantined an unreadable audit entry')
             }
-            await quarantine(deps.publish, quarantineSubject('audit'), poison)
+            await quarantine(deps, quarantineSubject('audit'), poison)
             await deps.insert(records.map(toRow), `audit.${extent.first}-${extent.last}`)
             const last = new Map(records.map((record) => [auditLogName(record.tenant_id), record]))
             for (const [name, record] of last) {
@@ -180,10 +179,9 @@ function recordLoss(
   return publishOrThrow(publish, auditSubject(tenantId), encodeEntry(entry), id)
 }
 
-export interface OpenAuditLogDeps {
+export interface OpenAuditLogDeps extends GroupPublisher {
   readonly broker: Broker
   readonly store: ClickHouseClient
-  readonly publish: Publisher['publish']
   /** Signs the heads of the logs. */
   readonly key: Uint8Array
   readonly log: Logger
@@ -191,9 +189,10 @@ export interface OpenAuditLogDeps {
 
 /** The log of audit entries with the actor that writes them to the read model. */
 export async function openAuditLog(deps: OpenAuditLogDeps): Promise<OwnedLog<AuditProgress>> {
-  const { broker, store, publish, key, log } = deps
+  const { broker, store, publish, publishTogether, key, log } = deps
   const actor = auditActor({
     publish,
+    publishTogether,
     insert: insertsOfLog(store, AUDIT_LOG, await logIdOf(broker, AUDIT.name)),
     lastOf: (tenantIds) => lastAuditRecords(store, tenantIds),
     heads: signedHeads(await broker.bucket(AUDIT_HEADS), await broker.bucket(AUDIT_DAYS), key),

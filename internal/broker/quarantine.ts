@@ -1,4 +1,4 @@
-import { type Publisher, publishOrThrow } from './publisher.js'
+import { type GroupPublisher, publishAllOrThrow } from './publisher.js'
 
 /** Headers of a message of QUARANTINE; its body is the poison message's. */
 export const REASON_HEADER = 'Attribution-Reason'
@@ -32,17 +32,12 @@ export const poisonReason = (kind: PoisonKind, cause: unknown): string =>
   `${kind}: ${cause instanceof Error ? cause.constructor.name : typeof cause}`
 
 /** Stores poison messages in QUARANTINE, with reason and origin. @param subject the reader's subject there */
-export async function quarantine(
-  publish: Publisher['publish'],
-  subject: string,
-  poison: readonly Poison[],
-): Promise<void> {
-  for (const { id, data, reason, log, messageId } of poison) {
+export const quarantine = (publisher: GroupPublisher, subject: string, poison: readonly Poison[]): Promise<void> =>
+  publishAllOrThrow(publisher, poison, ({ id, data, reason, log, messageId }) => {
     const headers = {
       [REASON_HEADER]: reason,
       [LOG_HEADER]: log,
       ...(messageId !== undefined && { [MESSAGE_ID_HEADER]: messageId }),
     }
-    await publishOrThrow(publish, subject, data, `quarantine.${id}`, { headers })
-  }
-}
+    return { subject, payload: data, messageId: `quarantine.${id}`, more: { headers } }
+  })

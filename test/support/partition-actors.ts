@@ -56,6 +56,7 @@ export const PARTITIONS = 16
 export const actorDeps = (): ActorDeps => ({
   partitions: PARTITIONS,
   publish: broker.publish,
+  publishTogether: broker.publishTogether,
   insert: insertInto(ATTRIBUTIONS),
   recordKeys: insertInto(ADMISSION_KEYS),
   recordQuarantined: insertInto(QUARANTINED),

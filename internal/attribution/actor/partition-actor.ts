@@ -3,7 +3,7 @@ import { INVOCATIONS, invocationsSubject } from '../../../streams/invocations.js
 import { quarantineSubject } from '../../../streams/quarantine.js'
 import type { LogEntry } from '../../broker/log.js'
 import type { PlannedLog, PreparedBatch } from '../../broker/planned-log.js'
-import { type Publisher, publishOrThrow } from '../../broker/publisher.js'
+import { type GroupPublisher, publishAllOrThrow } from '../../broker/publisher.js'
 import { quarantine } from '../../broker/quarantine.js'
 import {
   type AdmittedInvocation,
@@ -28,11 +28,10 @@ import { type Disposition, handedOn, type OpenStage, type Stage } from './stage.
 import { isTraceFacts, type LearnedFact, traceFactMessages } from './trace-facts.js'
 import { tracePartition } from './trace-partition.js'
 
-/** Dependencies of every actor: the next stage's mailbox and the read model. */
-export interface ActorDeps {
+/** Dependencies of every actor: the next stages' mailboxes and the read model. */
+export interface ActorDeps extends GroupPublisher {
   /** Of the log. */
   readonly partitions: number
-  readonly publish: Publisher['publish']
   /**
    * These three are idempotent by token, which identifies the batch and the kind of rows.
    *
@@ -265,7 +264,7 @@ async function applyEffects(
   for (const { id, reason } of poison) {
     deps.log.error({ stage: stage.name, partition: batch.partition, id, reason }, 'quarantined a poison message')
   }
-  await quarantine(deps.publish, quarantineSubject(stage.name), poison)
+  await quarantine(deps, quarantineSubject(stage.name), poison)
   const quarantined = poison.flatMap(({ events, reason }) =>
     events.map(({ tenantId, id }) => {
       return { tenantId, id, stage: stage.name, reason, quarantinedAtMs: batch.validFromMs }
@@ -273,20 +272,18 @@ async function applyEffects(
   )
   await deps.recordQuarantined(quarantined, `${batch.token}.quarantined.${digestOf(quarantined)}`)
 
-  // Before the calls that they may resolve: a call that the trace actor reads without them is attributed twice.
-  await Promise.all(facts.map(({ subject, id, data }) => publishOrThrow(deps.publish, subject, data, id)))
   const source = `${stage.name}${batch.partition}`
-  for (const [part, { subject, payload }] of handOvers.entries()) {
-    await publishOrThrow(deps.publish, subject, payload, handOverId(source, { last, part }))
-  }
+  const learned = facts.map(({ subject, id, data }) => ({ subject, payload: data, messageId: id }))
+  const handedOver = handOvers.map((each, part) => ({ ...each, messageId: handOverId(source, { last, part }) }))
+  // Facts before the calls that they may resolve: a call that the trace actor reads without them is attributed twice.
+  await publishAllOrThrow(deps, [...learned, ...handedOver], (message) => message)
   // At once: a record is visible sooner.
   await Promise.all([deps.recordKeys(keys, `${batch.token}.keys`), deps.insert(rows, batch.token, isRepeat, spans)])
   // After the rows and the events, so that a correction is never processed before its event is attributed.
   if (stage.next === undefined) return deps.correct(corrections)
   const next = invocationsSubject(stage.next, batch.partition)
-  for (const { id, data } of correctionMessages(`${source}.${last}`, corrections)) {
-    await publishOrThrow(deps.publish, next, data, id)
-  }
+  const forwarded = correctionMessages(`${source}.${last}`, corrections)
+  await publishAllOrThrow(deps, forwarded, ({ id, data }) => ({ subject: next, payload: data, messageId: id }))
 }
 
 function factMessages(source: string, facts: readonly LearnedFact[], partitions: number): readonly FactMessage[] {

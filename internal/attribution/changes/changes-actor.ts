@@ -5,7 +5,7 @@ import type { AuditEntry } from '../../auth/audit-entry.js'
 import type { Extent, Progress } from '../../broker/checkpoint.js'
 import type { LogEntry, StoredEntry } from '../../broker/log.js'
 import type { PlannedLog, PreparedBatch } from '../../broker/planned-log.js'
-import type { Publisher } from '../../broker/publisher.js'
+import type { GroupPublisher } from '../../broker/publisher.js'
 import { type Poison, poisonReason, quarantine } from '../../broker/quarantine.js'
 import type { NewEvent } from '../../events/event.js'
 import { formatId } from '../../ids/ids.js'
@@ -39,8 +39,7 @@ export interface ChangesPlan extends Extent {
   readonly until?: Place | null
 }
 
-export interface ChangesActorDeps extends AnnounceDeps {
-  readonly publish: Publisher['publish']
+export interface ChangesActorDeps extends AnnounceDeps, GroupPublisher {
   /** All versions of records before an instant, oldest first. @param ids hex @param within the times of their events */
   readonly versionsBefore: (
     tenantId: string,
@@ -103,7 +102,7 @@ export function changesActor(deps: ChangesActorDeps): PlannedLog<ChangesProgress
         inserts: rows.length > 0,
         async applyEffects() {
           for (const { id, reason } of poison) deps.log.error({ id, reason }, 'quarantined an undecodable change')
-          await quarantine(deps.publish, quarantineSubject('changes'), poison)
+          await quarantine(deps, quarantineSubject('changes'), poison)
           await deps.insert(rows, tokenOf(extent))
           await deps.close(closed, tokenOf(extent))
           await deps.publishEvents(applied.flatMap((each) => eventsOf(each, deps)))

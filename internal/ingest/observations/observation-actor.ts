@@ -6,7 +6,7 @@ import type { Broker } from '../../broker/connect.js'
 import type { StoredEntry } from '../../broker/log.js'
 import { logIdOf, type OwnedLog } from '../../broker/owned-logs.js'
 import type { PlannedLog } from '../../broker/planned-log.js'
-import type { Publisher } from '../../broker/publisher.js'
+import type { GroupPublisher } from '../../broker/publisher.js'
 import { type Poison, poisonReason, quarantine } from '../../broker/quarantine.js'
 import { insertsOfLog } from '../../store/log-sink.js'
 import { type ObservationSource, observationSources } from '../../store/queries/reports/observations.js'
@@ -14,8 +14,7 @@ import { OBSERVATIONS_TABLE, type ObservationRow } from '../../store/tables/obse
 import type { Logger } from '../../telemetry/log.js'
 import { type AdmittedObservation, decodeObservations } from './observation-codec.js'
 
-export interface ObservationsActorDeps {
-  readonly publish: Publisher['publish']
+export interface ObservationsActorDeps extends GroupPublisher {
   /** Keeps rows once for a token. */
   readonly insert: (rows: readonly ObservationRow[], token: string) => Promise<void>
   /** Positions of the stored observations with these event ids, across tenants. */
@@ -48,7 +47,7 @@ export function observationsActor(deps: ObservationsActorDeps): PlannedLog<Progr
             for (const { id, reason } of poison) {
               deps.log.error({ id, reason }, 'quarantined an unreadable observation')
             }
-            await quarantine(deps.publish, quarantineSubject('observations'), poison)
+            await quarantine(deps, quarantineSubject('observations'), poison)
             await deps.insert(rows, `observations.${extent.first}-${extent.last}`)
           },
         }
@@ -120,9 +119,10 @@ export async function openObservations({
   broker,
   store,
   publish,
+  publishTogether,
   bytesMax,
   log,
-}: Pick<ObservationsActorDeps, 'publish' | 'log'> & {
+}: Pick<ObservationsActorDeps, keyof GroupPublisher | 'log'> & {
   readonly broker: Broker
   readonly store: ClickHouseClient
   /** Of the stream OBSERVATIONS. */
@@ -131,6 +131,7 @@ export async function openObservations({
   const logId = await logIdOf(broker, OBSERVATIONS.name)
   const actor = observationsActor({
     publish,
+    publishTogether,
     insert: insertsOfLog(store, OBSERVATIONS_TABLE, logId),
     sourcesOf: (eventIds) => observationSources(store, eventIds),
     logId,

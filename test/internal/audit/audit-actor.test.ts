@@ -35,6 +35,7 @@ beforeEach(() => {
 
 const deps = (): AuditActorDeps => ({
   publish: broker.publish,
+  publishTogether: broker.publishTogether,
   insert: (rows, token) => insertRows(store.client, AUDIT_LOG, rows, token),
   lastOf: (tenantIds) => lastAuditRecords(store.client, tenantIds),
   heads,

@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest'
 import { readLog } from '../../../internal/broker/log.js'
 import { type GroupPublisher, publishAllOrThrow } from '../../../internal/broker/publisher.js'
+import { quarantine, REASON_HEADER } from '../../../internal/broker/quarantine.js'
+import { messagesAfter } from '../../../internal/broker/stream-tail.js'
 import { EVENTS, EVENTS_OF_ALL, eventsSubject } from '../../../streams/events.js'
+import { QUARANTINE, quarantineSubject } from '../../../streams/quarantine.js'
+import { dueSubject, RETRIES, retrySubject } from '../../../streams/retries.js'
 import { launchLogBroker } from '../../support/planned-logs.js'
 
 const subject = eventsSubject('tnt_one', 'attribution.materialized')
@@ -27,6 +31,67 @@ test.each([
   await publishAllOrThrow(refusing, ids, messageOf)
 
   expect(published).toEqual(ids)
+})
+
+/** The publisher of a broker that counts how often it waits for an acknowledgement. */
+function counting(broker: GroupPublisher): { readonly publisher: GroupPublisher; readonly writes: () => number } {
+  let writes = 0
+  const publisher: GroupPublisher = {
+    publish(...message) {
+      writes++
+      return broker.publish(...message)
+    },
+    publishTogether(...group) {
+      writes++
+      return broker.publishTogether(...group)
+    },
+  }
+  return { publisher, writes: () => writes }
+}
+
+test('schedules are stored as a group, a later one replaces the first, and each comes once when it is due', async () => {
+  const broker = await launchLogBroker()
+  const { publisher, writes } = counting(broker)
+  const ids = Array.from({ length: 100 }, (_, i) => `dlv_${i}`)
+  const scheduled = (atMs: number, text: string) =>
+    publishAllOrThrow(publisher, ids, (id) => ({
+      subject: retrySubject(0, 'whk_one', id),
+      payload: Buffer.from(`${text} ${id}`),
+      messageId: '',
+      more: { schedule: { atMs, subject: dueSubject(0) } },
+    }))
+  await scheduled(Date.now() + 3_600_000, 'first')
+  await scheduled(Date.now() + 1_000, 'second')
+
+  expect(writes()).toBe(2)
+  const range = { stream: RETRIES.name, subject: 'retries.>', from: 1, messagesMax: 1_000, bytesMax: 2 ** 20 }
+  const stored = async () =>
+    (await readLog(broker.manager, range)).map(({ subject, data }) => [subject, Buffer.from(data).toString()]).sort()
+  await expect.poll(stored, { timeout: 20_000 }).toEqual(ids.map((id) => [dueSubject(0), `second ${id}`]).sort())
+})
+
+test('poison messages are stored as a group, each with its own headers', async () => {
+  const broker = await launchLogBroker()
+  const { publisher, writes } = counting(broker)
+  const poison = Array.from({ length: 300 }, (_, i) => {
+    return { id: `a.${i}`, log: 'invocations.a.0', data: Buffer.from(`${i}`), reason: `rule_failed: Error${i}` }
+  })
+
+  await quarantine(publisher, quarantineSubject('a'), poison)
+
+  expect(writes()).toBe(1)
+  const stored: string[][] = []
+  for await (const some of messagesAfter(broker.manager, { stream: QUARANTINE.name, subject: '>' }, 0, poison.length))
+    stored.push(
+      ...some.map(({ header, data }) => [
+        header.get('Nats-Msg-Id'),
+        header.get(REASON_HEADER),
+        Buffer.from(data).toString(),
+      ]),
+    )
+  expect(stored).toEqual(
+    poison.map(({ id, reason, data }) => [`quarantine.${id}`, reason, Buffer.from(data).toString()]),
+  )
 })
 
 test('groups that are repeated until they are stored are there once and in order, though the broker is killed', async () => {

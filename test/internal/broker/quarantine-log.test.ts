@@ -45,7 +45,7 @@ async function keep(stated: Partial<Poison> = {}, reader: QuarantineReader = 'a'
     log: invocationsSubject('a', 3),
     ...stated,
   }
-  await quarantine(broker.publish, quarantineSubject(reader), [poison])
+  await quarantine(broker, quarantineSubject(reader), [poison])
   return found((await quarantineState(broker.manager)).lastSequence)
 }
 

@@ -83,6 +83,7 @@ test('a log that filled up while no actor read it drains completely, with one re
   const deps: ActorDeps = {
     partitions: PARTITIONS,
     publish: broker.publish,
+    publishTogether: broker.publishTogether,
     async insert(rows, token) {
       if (inserted.has(token)) return
       inserted.add(token)

@@ -109,6 +109,7 @@ const realDeps = (): ChangesActorDeps => {
   const logId = broker.connection.info?.server_id
   return {
     publish: broker.publish,
+    publishTogether: broker.publishTogether,
     publishEvents: eventsPublisher(broker, idsOf),
     subscribesToRecords: () => false,
     versionsBefore: (tenantId, ids, beforeMs) => versionsBefore(store.client, tenantId, ids, beforeMs),

@@ -54,6 +54,7 @@ const nothing = async (): Promise<void> => undefined
 const actorDeps = (): ActorDeps => ({
   partitions: PARTITIONS,
   publish: broker.publish,
+  publishTogether: broker.publishTogether,
   insert: nothing,
   recordKeys: async (rows) => expect(rows).toEqual([]),
   recordQuarantined: nothing,
@@ -244,4 +245,31 @@ test('what stage A does behind its decisions slows the lane down for no longer t
 
   expect(await decidedMs(20, 700)).toBeLessThan(500)
   expect(await decidedMs(700, 0)).toBeGreaterThan(600)
+})
+
+test('what a batch hands on to many partitions is one write', async () => {
+  const partitions = 16
+  let writes = 0
+  const deps: Partial<ActorDeps> = {
+    partitions,
+    publish(...message) {
+      writes++
+      return broker.publish(...message)
+    },
+    publishTogether(...group) {
+      writes++
+      return broker.publishTogether(...group)
+    },
+  }
+  await send('many', [...Array(400).keys()])
+  const stage = laneStage({ partitions, untilWorkedOff: nothing })
+  const lane = startPlannedLog(partitionActor(stage, 0, { ...actorDeps(), ...deps }), broker.deps)
+
+  await untilPassedOn()
+  await lane.stop()
+
+  expect(writes).toBe(1)
+  for (let partition = PARTITIONS; partition < partitions; partition++) {
+    expect((await passedOn(partition)).length).toBeGreaterThan(0)
+  }
 })

@@ -32,6 +32,7 @@ beforeAll(async () => {
 
 const storeDeps = (logId = LOG_ID): ObservationsActorDeps => ({
   publish: broker.publish,
+  publishTogether: broker.publishTogether,
   insert: (rows, token) => insertRows(store.client, OBSERVATIONS_TABLE, rows, `${logId}.${token}`),
   sourcesOf: (eventIds) => observationSources(store.client, eventIds),
   logId,

@@ -52,6 +52,7 @@ function run(broker: LogBroker, stage: Stage, partition: number, insert: ActorDe
   const deps: ActorDeps = {
     partitions: PARTITIONS,
     publish: broker.publish,
+    publishTogether: broker.publishTogether,
     insert,
     recordKeys: nothing,
     recordQuarantined: nothing,
