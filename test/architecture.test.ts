@@ -261,6 +261,21 @@ test.each(SPEAKS)('only those who speak it import values of %s: %j', (pattern, f
   expect(wrong.map(shown)).toEqual([])
 })
 
+/** A loop over many, and in it a message that is published and awaited alone. */
+const SINGLE_IN_LOOP =
+  /(?:\bfor \((?:const|let) [^\n]* of |\.map\()(?:[^\n]*\n){0,3}?[^\n]*\b(?:publish|stored)OrThrow\(/
+
+test('messages made in a loop are published as groups: a broker that syncs takes too few single ones', () => {
+  const found = FILES.filter((file) => /^(?:cmd|internal)\//.test(file) && SINGLE_IN_LOOP.test(codeOf(file)))
+
+  expect(found).toEqual([
+    // The groups that a broker refuses.
+    'internal/broker/publisher.ts',
+    // States the sequence of each message, which groups cannot; a message holds up to 100 deliveries.
+    'internal/webhooks/fan-out.ts',
+  ])
+})
+
 test('streams declare and do nothing: they take only words from the broker’s package', () => {
   const wrong = IMPORTS.filter(({ from, to, values }) => {
     return (

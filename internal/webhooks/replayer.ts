@@ -11,7 +11,7 @@ import {
 import type { Progress } from '../broker/checkpoint.js'
 import type { LogRange, StoredEntry } from '../broker/log.js'
 import type { PlannedLog } from '../broker/planned-log.js'
-import { type Publisher, publishOrThrow } from '../broker/publisher.js'
+import { type GroupPublisher, publishAllOrThrow, publishOrThrow } from '../broker/publisher.js'
 import { envelopeText, replayedText } from '../events/event.js'
 import type { EventType } from '../events/event-contract.js'
 import { idOfName, type TenantIds } from '../ids/ids.js'
@@ -46,13 +46,12 @@ export type ReplaySelection =
 /** Message id of the batch that starts at `next`, so that it is stored once. */
 export const replayMessageId = ({ id, next }: ReplayOrder): string => `${id}.${next}`
 
-export interface ReplayerDeps {
+export interface ReplayerDeps extends GroupPublisher {
   readonly findWebhook: (id: string) => Promise<StoredWebhook | undefined>
   readonly readLog: (range: LogRange) => Promise<StoredEntry[]>
   /** The first sequence of EVENTS that was stored at or after a time. */
   readonly firstEventSince: (atMs: number) => Promise<number>
   readonly deleteDeadLetter: (sequence: number) => Promise<void>
-  readonly publish: Publisher['publish']
   readonly idsOf: (tenantId: string) => TenantIds
   readonly clock: () => number
   readonly log: Logger
@@ -97,11 +96,9 @@ async function replayBatch(order: ReplayOrder, deps: ReplayerDeps): Promise<void
   const { kind } = order.selection
   const batch = kind === 'dead_letters' ? await deadLetters(order, deps) : await events(order, webhook, deps)
   const partition = partitionOf(order.endpoint_id)
-  await Promise.all(
-    batch.deliveries.map((delivery) =>
-      publishOrThrow(deps.publish, dueSubject(partition), encodeDelivery(delivery), delivery.id),
-    ),
-  )
+  await publishAllOrThrow(deps, batch.deliveries, (delivery) => {
+    return { subject: dueSubject(partition), payload: encodeDelivery(delivery), messageId: delivery.id }
+  })
   for (const sequence of batch.consumed) await deps.deleteDeadLetter(sequence)
   if (batch.next === undefined || batch.next > order.until) return
   const following = { ...order, next: batch.next }

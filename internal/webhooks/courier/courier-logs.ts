@@ -21,7 +21,7 @@ import {
 import type { Broker } from '../../broker/connect.js'
 import { firstSequenceSince, lastSequenceOf, readLog, type StoredEntry } from '../../broker/log.js'
 import { type PlannedLogDeps, runPlannedLog } from '../../broker/planned-log.js'
-import type { Publisher } from '../../broker/publisher.js'
+import type { GroupPublisher } from '../../broker/publisher.js'
 import type { PurgedLog } from '../../broker/purge.js'
 import type { TenantIds } from '../../ids/ids.js'
 import type { AttemptRow } from '../../store/tables/webhook-attempts.js'
@@ -30,9 +30,8 @@ import { replayer } from '../replayer.js'
 import type { watchWebhooks } from '../watch-webhooks.js'
 import { attemptLog } from './attempt-log.js'
 
-export interface CourierLogsDeps extends PlannedLogDeps {
+export interface CourierLogsDeps extends PlannedLogDeps, GroupPublisher {
   readonly broker: Broker
-  readonly publish: Publisher['publish']
   readonly idsOf: (tenantId: string) => TenantIds
   /** Inserts rows into the delivery log; a repeat with the same token changes nothing. */
   readonly insertAttempts: (rows: readonly AttemptRow[], token: string) => Promise<void>
@@ -60,18 +59,14 @@ const fanOutOf = ({ broker: { connection, manager }, webhooks, publish, idsOf, l
     log,
   })
 
-const replayerOf = ({ broker: { manager }, webhooks, readLog, publish, idsOf, clock, log }: CourierLogsDeps) =>
+const replayerOf = ({ broker: { manager }, webhooks, ...deps }: CourierLogsDeps) =>
   replayer({
+    ...deps,
     findWebhook: webhooks.records.read,
-    readLog,
     firstEventSince: (atMs) => firstSequenceSince(manager, EVENTS.name, atMs),
     deleteDeadLetter: async (sequence) => {
       await manager.streams.deleteMessage(DEADLETTERS.name, sequence, false).catch(() => false)
     },
-    publish,
-    idsOf,
-    clock,
-    log,
   })
 
 async function attemptLogOf({ broker: { manager }, insertAttempts, log }: CourierLogsDeps) {

@@ -48,7 +48,8 @@ export interface RunningCourier {
 export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
   const { broker, member, settings, onLost, log } = deps
   const { connection, manager } = broker
-  const { publish } = createPublisher(connection)
+  const publisher = createPublisher(connection)
+  const { publish } = publisher
   const stopping = new AbortController()
   // Every log that pauses listens to it.
   setMaxListeners(0, stopping.signal)
@@ -79,8 +80,8 @@ export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
   const partitionDeps = {
     ...logDeps,
     self: member,
+    ...publisher,
     updateCheckpoint: entryUpdater(publish, DELIVERY_CHECKPOINTS.name),
-    publish,
     logAttempts: attemptWriter(publish, log),
     liveMembers: membership.live,
     wakeups,
@@ -90,7 +91,7 @@ export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
   }
   const running = [
     ...(await runCourierLogs(
-      { ...deps, ...logDeps, publish, webhooks, readFence: () => readFence(manager), isPaused },
+      { ...deps, ...logDeps, ...publisher, webhooks, readFence: () => readFence(manager), isPaused },
       stopping.signal,
     )),
     purgeDone({ manager, checkpoints, isOwner, log }, COURIER_LOGS, stopping.signal),

@@ -1,17 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { deadLettersSubject, dueSubject, retrySubject } from '../../../streams/retries.js'
 import { OwnershipLost } from '../../broker/checkpoint.js'
-import { type Publisher, publishOrThrow } from '../../broker/publisher.js'
+import { type GroupPublisher, type Message, publishAllOrThrow } from '../../broker/publisher.js'
 import type { Logger } from '../../telemetry/log.js'
 import { counter, histogram, SECONDS_BUCKETS } from '../../telemetry/metrics.js'
-import { encodeDelivery, partitionOf } from '../delivery.js'
+import { type Delivery, encodeDelivery, partitionOf } from '../delivery.js'
 import type { LogAttempts } from './attempt-log.js'
 import type { Outcome } from './outcomes.js'
 import type { PartitionLog } from './partition-log.js'
 import { CONFIRM_EVERY_MS, CONFIRM_IDLE_EVERY_MS, RETRY_MS } from './pauses.js'
 
-export interface SettlerDeps {
-  readonly publish: Publisher['publish']
+export interface SettlerDeps extends GroupPublisher {
   readonly logAttempts: LogAttempts
   readonly log: Logger
 }
@@ -147,27 +146,37 @@ const ATTEMPT_SECONDS = histogram('webhook_attempt_duration_seconds', 'From an a
  *
  * @throws NotStored
  */
-async function applyOutcomes(outcomes: readonly Outcome[], { publish, logAttempts }: SettlerDeps): Promise<void> {
-  const published = outcomes.map((outcome) => {
-    if (outcome.kind === 'again') {
-      const { delivery, atMs } = outcome
-      const partition = partitionOf(delivery.endpointId)
-      const subject = retrySubject(partition, delivery.endpointId, delivery.id)
-      const schedule = { atMs, subject: dueSubject(partition) }
-      return publishOrThrow(publish, subject, encodeDelivery(delivery), '', { schedule })
-    }
-    // An unanswered challenge is not replayable: the tenant requests a new one.
-    if (outcome.kind !== 'dead_lettered' || outcome.delivery.type === 'webhook.verification') return undefined
-    const { delivery } = outcome
-    return publishOrThrow(publish, deadLettersSubject(delivery.endpointId), encodeDelivery(delivery), delivery.id)
-  })
-  await Promise.all(published)
+async function applyOutcomes(outcomes: readonly Outcome[], deps: SettlerDeps): Promise<void> {
+  const again = outcomes.filter((outcome) => outcome.kind === 'again')
+  const deadLetters = outcomes.filter((outcome) => outcome.kind === 'dead_lettered').filter(isReplayable)
+  await Promise.all([
+    publishAllOrThrow(deps, again, scheduleOf),
+    publishAllOrThrow(deps, deadLetters, ({ delivery }) => ({
+      subject: deadLettersSubject(delivery.endpointId),
+      payload: encodeDelivery(delivery),
+      messageId: delivery.id,
+    })),
+  ])
   const records = outcomes.flatMap((outcome) =>
     outcome.kind === 'dropped' || outcome.record === undefined ? [] : [outcome.record],
   )
-  await logAttempts(records)
+  await deps.logAttempts(records)
   for (const { outcome, reason, latencyMs } of records) {
     ATTEMPTS.inc({ outcome, reason: reason ?? 'none' })
     ATTEMPT_SECONDS.observe(latencyMs / 1_000)
+  }
+}
+
+/** An unanswered challenge is not: the tenant requests a new one. */
+const isReplayable = ({ delivery }: { readonly delivery: Delivery }): boolean =>
+  delivery.type !== 'webhook.verification'
+
+function scheduleOf({ delivery, atMs }: Extract<Outcome, { readonly kind: 'again' }>): Message {
+  const partition = partitionOf(delivery.endpointId)
+  return {
+    subject: retrySubject(partition, delivery.endpointId, delivery.id),
+    payload: encodeDelivery(delivery),
+    messageId: '',
+    more: { schedule: { atMs, subject: dueSubject(partition) } },
   }
 }

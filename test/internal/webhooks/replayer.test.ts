@@ -45,6 +45,7 @@ interface Published {
 async function replayed(selection: ReplaySelection, count: number, events: readonly string[] = ENDPOINT.events) {
   const published: Published[] = []
   const reads: LogRange[] = []
+  let writes = 0
   const deps: ReplayerDeps = {
     findWebhook: async () => ({ ...ENDPOINT, events }) as StoredWebhook,
     async readLog(range) {
@@ -55,7 +56,13 @@ async function replayed(selection: ReplaySelection, count: number, events: reado
     firstEventSince: async () => 1,
     deleteDeadLetter: async () => undefined,
     async publish(subject, payload, messageId, _timeoutMs, more) {
+      writes++
       published.push({ subject, payload, messageId, isScheduled: more?.schedule !== undefined })
+      return { kind: 'stored', sequence: published.length, duplicate: false }
+    },
+    async publishTogether(messages) {
+      writes++
+      published.push(...messages.map((message) => ({ ...message, isScheduled: false })))
       return { kind: 'stored', sequence: published.length, duplicate: false }
     },
     idsOf,
@@ -92,6 +99,7 @@ async function replayed(selection: ReplaySelection, count: number, events: reado
   return {
     pieces,
     reads,
+    writes,
     orders: published.filter((one) => !deliveries.includes(one)),
     sequences: deliveries.map(({ payload }) => decodeDelivery(payload).sequence),
   }
@@ -132,6 +140,8 @@ test('batches of a range replay pause after deliveries, and not when nothing mat
   const unwanted = await replayed({ kind: 'range' }, 1_200, ['export.failed'])
 
   expect(wanted.sequences).toEqual(Array.from({ length: 1_200 }, (_, i) => i + 1))
+  // Three batches, each in one write, and two orders.
+  expect(wanted.writes).toBe(5)
   expect(wanted.orders.map(({ isScheduled }) => isScheduled)).toEqual([true, true])
   expect(unwanted.orders.map(({ isScheduled }) => isScheduled)).toEqual([false, false])
 })

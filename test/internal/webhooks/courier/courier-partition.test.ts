@@ -118,6 +118,7 @@ function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Giv
       return { kind: 'again', delivery, atMs: 0 }
     },
     publish: async () => ({ kind: 'stored', sequence: 1, duplicate: false }),
+    publishTogether: async () => ({ kind: 'stored', sequence: 1, duplicate: false }),
     logAttempts: async () => undefined,
     log: createLog('courier', 'silent'),
   })
