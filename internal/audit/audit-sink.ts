@@ -34,13 +34,14 @@ const ATTEMPTS_MAX = 2
  * Publishes entries to the stream AUDIT, from which they are written to the audit log. An entry is durable once the
  * broker has acknowledged it; without an acknowledgement in 2 s it is published once more under the same id.
  *
- * Refusals are limited in rate (`RefusalLimit`): those beyond it are counted and recorded together later.
+ * Refusals are limited in rate (`RefusalLimit`): those beyond it are counted and recorded together later, once the broker
+ * takes them.
  */
 export function createAuditSink({ publish, clock, log }: AuditSinkDeps): RunningAuditSink {
   const refusals = new RefusalLimit()
 
-  const store = async (entry: RepeatedEntry): Promise<void> => {
-    const [subject, payload, id] = [auditSubject(entry.tenantId), encodeEntry(entry), randomUUID()]
+  const store = async (entry: RepeatedEntry, id: string): Promise<void> => {
+    const [subject, payload] = [auditSubject(entry.tenantId), encodeEntry(entry)]
     for (let attempt = 1; ; attempt++) {
       try {
         return await publishOrThrow(publish, subject, payload, id)
@@ -49,25 +50,45 @@ export function createAuditSink({ publish, clock, log }: AuditSinkDeps): Running
       }
     }
   }
+  /** Counted refusals that the stream does not have yet, by message id: a repeat is stored once. */
+  const released = new Map<string, RepeatedEntry>()
   const release = async (all: boolean): Promise<void> => {
-    for (const entry of refusals.release(clock(), all)) {
-      await store(entry).catch((cause: unknown) => {
-        const { tenantId, action, repeats } = entry
-        log.error({ err: cause, tenantId, action, repeats }, 'could not record refusals')
-      })
+    // Otherwise more are counted, where their number is limited.
+    if (all || released.size === 0) {
+      for (const entry of refusals.release(clock(), all)) released.set(randomUUID(), entry)
+    }
+    for (const [id, entry] of released) {
+      try {
+        await store(entry, id)
+        released.delete(id)
+      } catch (cause) {
+        const repeats = [...released.values()].reduce((sum, each) => sum + each.repeats, 0)
+        log.error(
+          { err: cause, repeats },
+          all ? 'refusals lost: not recorded' : 'refusals not recorded yet; will retry',
+        )
+        return
+      }
     }
   }
-  const timer = setInterval(() => void release(false), RELEASE_EVERY_MS)
+  let releasing: Promise<void> | undefined
+  const releaseSome = (): void => {
+    releasing ??= release(false).finally(() => {
+      releasing = undefined
+    })
+  }
+  const timer = setInterval(releaseSome, RELEASE_EVERY_MS)
   timer.unref()
 
   return {
     async record(entry) {
       if (entry.outcome === 'refused' && !refusals.take(entry, clock())) return
-      await store({ ...entry, repeats: 1 })
+      await store({ ...entry, repeats: 1 }, randomUUID())
     },
 
     async close() {
       clearInterval(timer)
+      await releasing
       await release(true)
     },
   }

@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest'
-import { RefusalLimit } from '../../../internal/audit/audit-sink.js'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { decodeEntry } from '../../../internal/audit/audit-codec.js'
+import { createAuditSink, RefusalLimit } from '../../../internal/audit/audit-sink.js'
+import { createLog } from '../../../internal/telemetry/log.js'
 import { auditEntry } from '../../support/audit.js'
 
 const NOW_MS = Date.UTC(2026, 10, 21)
@@ -57,4 +59,37 @@ test('all counted refusals are released when the process ends', () => {
     ['key_one', 280],
     ['key_two', 280],
   ])
+})
+
+test('counted refusals that the broker does not take are recorded once it does', async () => {
+  vi.useFakeTimers({ now: NOW_MS })
+  onTestFinished(() => void vi.useRealTimers())
+  let isUp = true
+  const stored = new Map<string, number>()
+  const sink = createAuditSink({
+    async publish(_subject, payload, messageId) {
+      // The answer is lost, and perhaps not the entry.
+      if (!isUp && stored.size % 2 === 0) return { kind: 'unavailable', reason: 'timeout' }
+      stored.set(messageId, decodeEntry(payload).repeats)
+      return isUp ? { kind: 'stored', sequence: 1, duplicate: false } : { kind: 'unavailable', reason: 'timeout' }
+    },
+    clock: Date.now,
+    log: createLog('test', 'silent'),
+  })
+  const recorded = (): number => [...stored.values()].reduce((sum, repeats) => sum + repeats, 0)
+  for (const actor of ['key_one', 'key_two', 'key_three']) {
+    for (let i = 0; i < 300; i++) {
+      const { repeats: _, ...entry } = refusal({ actor })
+      await sink.record(entry)
+    }
+  }
+  expect(recorded()).toBe(60)
+
+  isUp = false
+  await vi.advanceTimersByTimeAsync(60_000)
+  isUp = true
+  await vi.advanceTimersByTimeAsync(10_000)
+
+  expect(recorded()).toBe(900)
+  await sink.close()
 })
