@@ -36,6 +36,7 @@ export class EndpointQueues {
   /** Queues whose next task may not start until its owner's ownership is confirmed. */
   private readonly unconfirmed = new Set<EndpointQueue>()
   private inFlight = 0
+  private writing: Promise<void> | undefined
   /** While there are queues. */
   private timer: NodeJS.Timeout | undefined
 
@@ -103,6 +104,7 @@ export class EndpointQueues {
 
   async close(): Promise<void> {
     clearInterval(this.timer)
+    await this.writing
     await this.writeHealth(true)
   }
 
@@ -177,7 +179,10 @@ export class EndpointQueues {
       this.healthWrittenAt.delete(endpointId)
       if (--queue.tenant.queues === 0) this.tenants.delete(queue.tenant.id)
     }
-    void this.writeHealth(false)
+    // A slow broker gets the newest health of an endpoint, and not a queue of those before it.
+    this.writing ??= this.writeHealth(false).finally(() => {
+      this.writing = undefined
+    })
     if (this.queues.size > 0) return
     clearInterval(this.timer)
     this.timer = undefined

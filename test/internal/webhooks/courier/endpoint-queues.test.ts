@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   EndpointQueues,
   IN_FLIGHT_MAX,
@@ -177,4 +177,36 @@ test('in any order of completion, no limit is exceeded and each endpoint gets al
   for (const tasks of ofEndpoint.values()) {
     expect(tasks.map(({ number }) => number)).toEqual(Array.from({ length: each }, (_, i) => i))
   }
+})
+
+test('an endpoint has one write of its health under way: a slow broker gets the newest one next', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const written: number[] = []
+  let answer = (): void => undefined
+  const slow = new EndpointQueues({
+    inFlightPerEndpoint: PER_ENDPOINT,
+    healthOf: () => NO_HEALTH,
+    writeHealth: (_, { consecutive_failures: failures }) => {
+      written.push(failures)
+      return new Promise((resolve) => {
+        answer = resolve
+      })
+    },
+  })
+  const queue = slow.of({ tenantId: 'one', endpointId: 'one.flaps' })
+  for (let flaps = 0; flaps < 20; flaps++) {
+    queue.succeeded(0)
+    queue.failed({ reason: 'timeout', status: null }, 0)
+    await vi.advanceTimersByTimeAsync(1_000)
+  }
+  queue.failed({ reason: 'timeout', status: null }, 0)
+  expect(written).toEqual([1])
+
+  answer()
+  await vi.advanceTimersByTimeAsync(1_000)
+
+  expect(written).toEqual([1, 2])
+  answer()
+  await slow.close()
 })
