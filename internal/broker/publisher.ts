@@ -89,7 +89,7 @@ export async function storedOrThrow(
 
 /** Maximum messages stored together; the broker takes up to 1,000. */
 const TOGETHER_MAX = 500
-/** Fewer are published one by one: an atomic batch is staged in a file, which takes the broker six more syncs. */
+/** Fewer are published one by one: an atomic batch is staged in a file, which takes the broker some syncs. */
 const TOGETHER_MIN = 8
 
 /**
