@@ -77,13 +77,20 @@ export function countReceived({ bucket, isBrokerUp, clock, log }: ReceivedDeps):
     }
   }
   let storing: Promise<void> = Promise.resolve()
+  let flushes = 0
   const flush = (): Promise<void> => {
-    storing = storing.then(() => (isBrokerUp() ? storePending() : undefined))
+    flushes++
+    storing = storing
+      .then(() => (isBrokerUp() ? storePending() : undefined))
+      .finally(() => {
+        flushes--
+      })
     return storing
   }
   // What is neither pending nor stored yet would be missing from a read, or be in it twice.
   let reads = 0
-  const timer = setInterval(() => void (reads === 0 && flush()), FLUSH_EVERY_MS)
+  // On a slow broker, a read would wait for ever more flushes.
+  const timer = setInterval(() => void (reads === 0 && flushes === 0 && flush()), FLUSH_EVERY_MS)
   timer.unref()
 
   return {

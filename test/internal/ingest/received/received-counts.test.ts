@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { KV } from '@nats-io/kv'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { passedOverTelemetry } from '../../../../internal/ingest/received/passed-over.js'
 import { countReceived, type ReceivedCounts } from '../../../../internal/ingest/received/received-counts.js'
 import { senderOf } from '../../../../internal/ingest/received/sender.js'
@@ -96,4 +97,43 @@ test('a read while counts are stored misses none and has none twice', async () =
     expect(await passedOver('tnt_read')).toMatchObject([{ count }])
     await flushed
   }
+})
+
+test('a read waits for the flush that is under way, and not for more on a slow broker', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  let flushes = 0
+  let answer = (): void => undefined
+  const slow = {
+    get: async () => null,
+    create: () =>
+      new Promise<void>((resolve) => {
+        flushes++
+        answer = resolve
+      }),
+  }
+  const log = createLog('test', 'silent')
+  const bucket = slow as unknown as KV
+  const counts = countReceived({ bucket, isBrokerUp: () => true, clock: () => NOON, log })
+  const count = (): void => counts.onReceived.refused({ tenantId: 'tnt_1', principal: 'key_1' }, '', 'NO_SCOPE', NOON)
+  count()
+  await vi.advanceTimersByTimeAsync(60_000)
+  count()
+
+  let isRead = false
+  const reading = counts.read('tnt_1', NOON).then(() => {
+    isRead = true
+  })
+  for (let answers = 1; answers <= 12 && !isRead; answers++) {
+    answer()
+    count()
+    await vi.advanceTimersByTimeAsync(1)
+  }
+  await reading
+
+  expect(flushes).toBe(1)
+  const closing = counts.close()
+  await vi.advanceTimersByTimeAsync(1)
+  answer()
+  await closing
 })
