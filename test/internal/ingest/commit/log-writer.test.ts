@@ -86,7 +86,7 @@ const storedGroups = async () => (await read(INVOCATIONS.name, SUBJECT)).map(({ 
 
 /** By the ids of the events, in the order of the log. */
 async function storedEvents(): Promise<number[]> {
-  const events = (await read(INVOCATIONS.name, SUBJECT)).flatMap(({ data }) => JSON.parse(data.toString()))
+  const events = (await read(INVOCATIONS.name, SUBJECT)).flatMap(({ data }) => JSON.parse(Buffer.from(data).toString()))
   const ids = Array.from({ length: 1_000 }, (_, event) => Buffer.from(idOf(event)).toString('hex'))
   return events.map(({ i }: { readonly i: string }) => ids.indexOf(i))
 }
