@@ -17,11 +17,8 @@ export function onPulse(look: () => void | Promise<void>): () => void {
   const beat = async (): Promise<void> => {
     if (isLooking) return
     isLooking = true
-    try {
-      await look()
-    } finally {
-      isLooking = false
-    }
+    await look()
+    isLooking = false
   }
   beats.add(beat)
   timer ??= setInterval(() => {
