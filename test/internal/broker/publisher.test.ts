@@ -6,6 +6,7 @@ import { messagesAfter } from '../../../internal/broker/stream-tail.js'
 import { EVENTS, EVENTS_OF_ALL, eventsSubject } from '../../../streams/events.js'
 import { QUARANTINE, quarantineSubject } from '../../../streams/quarantine.js'
 import { dueSubject, RETRIES, retrySubject } from '../../../streams/retries.js'
+import { countingPublisher } from '../../support/counting-publisher.js'
 import { launchLogBroker } from '../../support/planned-logs.js'
 
 const subject = eventsSubject('tnt_one', 'attribution.materialized')
@@ -33,25 +34,9 @@ test.each([
   expect(published).toEqual(ids)
 })
 
-/** The publisher of a broker that counts how often it waits for an acknowledgement. */
-function counting(broker: GroupPublisher): { readonly publisher: GroupPublisher; readonly writes: () => number } {
-  let writes = 0
-  const publisher: GroupPublisher = {
-    publish(...message) {
-      writes++
-      return broker.publish(...message)
-    },
-    publishTogether(...group) {
-      writes++
-      return broker.publishTogether(...group)
-    },
-  }
-  return { publisher, writes: () => writes }
-}
-
 test('schedules are stored as a group, a later one replaces the first, and each comes once when it is due', async () => {
   const broker = await launchLogBroker()
-  const { publisher, writes } = counting(broker)
+  const { publisher, writes } = countingPublisher(broker)
   const ids = Array.from({ length: 100 }, (_, i) => `dlv_${i}`)
   const scheduled = (atMs: number, text: string) =>
     publishAllOrThrow(publisher, ids, (id) => ({
@@ -72,7 +57,7 @@ test('schedules are stored as a group, a later one replaces the first, and each 
 
 test('poison messages are stored as a group, each with its own headers', async () => {
   const broker = await launchLogBroker()
-  const { publisher, writes } = counting(broker)
+  const { publisher, writes } = countingPublisher(broker)
   const poison = Array.from({ length: 300 }, (_, i) => {
     return { id: `a.${i}`, log: 'invocations.a.0', data: Buffer.from(`${i}`), reason: `rule_failed: Error${i}` }
   })

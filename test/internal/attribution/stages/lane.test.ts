@@ -14,6 +14,7 @@ import {
   encodeGroup,
 } from '../../../../internal/invocations/invocation-group.js'
 import { INVOCATIONS, invocationsSubject } from '../../../../streams/invocations.js'
+import { countingPublisher } from '../../../support/counting-publisher.js'
 import { idOf, NOW_MS, validEvent } from '../../../support/invocations.js'
 import { type LogBroker, launchLogBroker, startPlannedLog } from '../../../support/planned-logs.js'
 import { event } from '../../../support/stages.js'
@@ -249,26 +250,15 @@ test('what stage A does behind its decisions slows the lane down for no longer t
 
 test('what a batch hands on to many partitions is one write', async () => {
   const partitions = 16
-  let writes = 0
-  const deps: Partial<ActorDeps> = {
-    partitions,
-    publish(...message) {
-      writes++
-      return broker.publish(...message)
-    },
-    publishTogether(...group) {
-      writes++
-      return broker.publishTogether(...group)
-    },
-  }
+  const { publisher, writes } = countingPublisher(broker)
   await send('many', [...Array(400).keys()])
   const stage = laneStage({ partitions, untilWorkedOff: nothing })
-  const lane = startPlannedLog(partitionActor(stage, 0, { ...actorDeps(), ...deps }), broker.deps)
+  const lane = startPlannedLog(partitionActor(stage, 0, { ...actorDeps(), ...publisher, partitions }), broker.deps)
 
   await untilPassedOn()
   await lane.stop()
 
-  expect(writes).toBe(1)
+  expect(writes()).toBe(1)
   for (let partition = PARTITIONS; partition < partitions; partition++) {
     expect((await passedOn(partition)).length).toBeGreaterThan(0)
   }
