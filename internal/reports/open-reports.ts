@@ -5,12 +5,13 @@ import { findSpreadWeights } from '../store/queries/attribution/allocation-weigh
 import { findPricedKinds } from '../store/queries/prices/priced-kinds.js'
 import { hasClosedIn, readAnswer, readStaged, stageAnswer } from '../store/queries/reports/answer.js'
 import { isFlat, readFlatAnswer } from '../store/queries/reports/flat-answer.js'
-import { countHoldingFilters } from '../store/queries/reports/holding-filters.js'
+import { countHoldingFilters, holdingKey } from '../store/queries/reports/holding-filters.js'
 import { PRICED_BASES } from '../valuation/cost/unit-prices.js'
 import { changesRoute } from './changes-routes.js'
 import type { Prices } from './priced-figures.js'
 import type { ReportReads } from './report.js'
 import { type ReportRoutesDeps, reportRoutes } from './report-routes.js'
+import { SharedReads } from './shared-reads.js'
 
 export interface OpenReportsDeps extends Omit<ReportRoutesDeps, 'reads' | 'inTurn' | 'prices'> {
   readonly prices: Omit<Prices, 'pricedKinds'>
@@ -39,10 +40,16 @@ export function openReports(deps: OpenReportsDeps): OpenReports {
     silenceMsMax: SILENCE_MS_MAX,
   })
   const reports = new LimiterPerKey(RUNNING_MAX)
+  const holding = new SharedReads<number>(deps.clock)
+  const closed = new SharedReads<boolean>(deps.clock)
   const reads: ReportReads = {
     weights: (...asked) => findSpreadWeights(store, ...asked),
-    holdingFilters: (...asked) => countHoldingFilters(store, ...asked),
-    hasClosed: (of, signal) => hasClosedIn(store, of, signal),
+    holdingFilters: (scope, groupBy, k, signal) =>
+      holding.read(holdingKey(scope, groupBy, k), signal, (own) => countHoldingFilters(store, scope, groupBy, k, own)),
+    hasClosed: (of, signal) =>
+      closed.read(JSON.stringify([of.tenantId, of.snapshotMs, of.fromMs, of.toMs]), signal, (own) =>
+        hasClosedIn(store, of, own),
+      ),
     read: (query, limit, signal) => (isFlat(query) ? readFlatAnswer : readAnswer)(store, query, limit, signal),
     stage: (query, signal) => stageAnswer(store, query, signal),
     readStaged: (...asked) => readStaged(store, ...asked),

@@ -48,7 +48,7 @@ export async function readChangesOf(
   for (let before = -1; before !== filtersApplied; ) {
     before = filtersApplied
     const query = comparedBy(before)
-    filtersApplied = Math.min(await holding(query), await holding(query.previous))
+    filtersApplied = Math.min(...(await Promise.all([holding(query), holding(query.previous)])))
   }
   const query = comparedBy(filtersApplied)
   const { rows = [], totals } = (await reads.read(query, CELLS_MAX + 1, signal)) ?? {}

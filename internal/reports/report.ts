@@ -108,9 +108,12 @@ export async function firstPage(
   const hasClosed = await reads.hasClosed({ ...spanOf(question), ...of }, signal)
   const holding = (asked: AnswerScope): Promise<number> =>
     reads.holdingFilters(asked.scope, groupBy, of.cohortMin, signal)
-  const applied = await holding(queryOf(question, of, question.filters.length, hasClosed))
-  const query = queryOf(question, of, applied, hasClosed)
-  const isPreviousShown = query.previous === undefined || (await holding(query.previous)) === applied
+  const whole = queryOf(question, of, question.filters.length, hasClosed)
+  const [applied, before] = await Promise.all([holding(whole), whole.previous && holding(whole.previous)])
+  const query = applied === question.filters.length ? whole : queryOf(question, of, applied, hasClosed)
+  // Of fewer filters more may hold in the period before.
+  const isPreviousShown =
+    query.previous === undefined || (query === whole ? before : await holding(query.previous)) === applied
   const asked = { ...query, isPreviousShown }
   return isLikelyLong(question)
     ? staged(asked, applied, limit, reads, signal)

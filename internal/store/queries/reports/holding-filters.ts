@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { type FilterCell, holdingFilters } from '../../../cohorts/holding-filters.js'
 import type { Condition } from '../../../filters/parse.js'
@@ -68,6 +69,18 @@ export async function countHoldingFilters(
   return holding
 }
 const isOfMany = (field: GroupField): boolean => !OF_CALLS.has(field)
+
+/** Everything that the answer of `countHoldingFilters` depends on. */
+export function holdingKey(scope: ReportScope, groupBy: readonly GroupField[], k: number): string {
+  const bindings = new Bindings()
+  const fields = scope.filters.map(({ field }) => field)
+  const sql = filterCellsSql(scope, groupBy, { fewMax: k, fields, only: 'true' }, bindings)
+  const params = [snapshotParams(scope.tenantId, scope.snapshotMs), bindings.params]
+  const others = [scope.selectsFreeCalls, ...scope.filters.map((filter) => namesNobody(filter, scope))]
+  return createHash('sha256')
+    .update(JSON.stringify([sql, params, others]))
+    .digest('base64url')
+}
 
 /** The cells by all fields; where these are too many by each field alone, which shows as much; else by what matches. */
 async function smallEnough(
