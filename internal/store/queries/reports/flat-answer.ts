@@ -12,7 +12,8 @@ import {
   TOTALLED,
 } from './answer.js'
 import { type FigureName, figureSteps, figureText } from './figures.js'
-import { orderOf } from './flat-order.js'
+import { comparedRows, type FoldedSide } from './flat-compared.js'
+import { inOrder } from './flat-order.js'
 import { countedGroupsSql, presentSql } from './groups.js'
 
 /**
@@ -26,8 +27,8 @@ const GROUPS_MAX = 5_000
 /** Whether `readFlatAnswer` knows how to answer it. */
 export const isFlat = ({ grouping, previous, spreadBy = [] }: ReportQuery): boolean =>
   grouping.groupBy.length + (grouping.interval === undefined ? 0 : 1) < 2 &&
-  previous === undefined &&
-  spreadBy.every(({ weights }) => weights.length === 0)
+  (previous === undefined || grouping.interval === undefined) &&
+  [...spreadBy, ...(previous?.spreadBy ?? [])].every(({ weights }) => weights.length === 0)
 
 /** @returns the first rows and the totals of an answer; undefined when it has too many groups */
 export async function readFlatAnswer(
@@ -36,42 +37,83 @@ export async function readFlatAnswer(
   limit: number,
   signal: AbortSignal,
 ): Promise<AnswerPage | undefined> {
+  const { figures, previous, isPreviousShown = true } = query
   const groups = await readGroups(store, query, signal)
   if (groups.length > GROUPS_MAX) return undefined
-  const folds = query.grouping.groupBy.length > 0 || foldsIntervals(query)
-  const { own, folded, few, joined } = folds
-    ? foldOneLevel(groups, query.cohortMin, byLabel)
-    : { own: groups, folded: [], few: new Set<string>(), joined: undefined }
-  const rows = own.map(({ row }) => row)
-  if (folded.length > 0) {
-    const all = joined === undefined ? folded : [...folded, joined]
-    const count =
-      joined === undefined ? few.size : joined.people + few.size - (await presentIn(store, query, joined, few, signal))
-    rows.push(foldedRow(all, count, query.figures))
+  if (previous === undefined) {
+    const { own, folded } = await foldedSide(store, query, groups, signal)
+    const rows = folded === undefined ? own : [...own, folded]
+    return { rows: inOrder(rows, query).slice(0, limit), totals: totalsOf(query, rows.length, groups) }
   }
+  const now = groups.filter(({ startS }) => startS !== BEFORE_S)
+  const before = groups.filter(({ startS }) => startS === BEFORE_S)
+  const sides = await Promise.all([
+    foldedSide(store, query, now, signal),
+    foldedSide(store, { ...query, ...previous }, before, signal),
+  ])
+  const rows = comparedRows(...sides, figures, isPreviousShown)
   return {
-    rows: rows.sort(orderOf(query)).slice(0, limit),
+    rows: inOrder(rows, query).slice(0, limit),
     totals: {
-      rows: rows.length,
-      costUsd: figureText(groups.reduce((sum, { cost }) => sum + cost, 0n)),
-      ...extraTotals(
-        query,
-        TOTALLED.map((_, i) => figureText(groups.reduce((sum, { extras }) => sum + (extras[i] ?? 0n), 0n))),
-      ),
+      ...totalsOf(query, rows.length, now),
+      ...(isPreviousShown && rows.length > 0 && { previousCostUsd: sumOf('cost_usd', before) }),
+      ...(query.summed !== undefined &&
+        rows.length > 0 && { sums: { now: sumsOf(query.summed, now), before: sumsOf(query.summed, before) } }),
     },
   }
 }
 
+/** The start of groups of the period before, where there are two. */
+const BEFORE_S = 1
+
+/** The groups of a period, of which those of few people are one row. */
+async function foldedSide(
+  store: ClickHouseClient,
+  query: ReportQuery,
+  groups: readonly Group[],
+  signal: AbortSignal,
+): Promise<FoldedSide> {
+  if (query.grouping.groupBy.length === 0 && !foldsIntervals(query)) {
+    return { own: groups.map(({ row }) => row), folded: undefined, members: new Set() }
+  }
+  const { own, folded, few, joined } = foldOneLevel(groups, query.cohortMin, byLabel)
+  const rows = own.map(({ row }) => row)
+  if (folded.length === 0) return { own: rows, folded: undefined, members: new Set() }
+  const all = joined === undefined ? folded : [...folded, joined]
+  const count =
+    joined === undefined ? few.size : joined.people + few.size - (await presentIn(store, query, joined, few, signal))
+  return {
+    own: rows,
+    folded: foldedRow(all, count, query.figures),
+    members: new Set(all.map(({ row }) => row.labels[0] ?? '')),
+  }
+}
+
+const totalsOf = (query: ReportQuery, rows: number, groups: readonly Group[]): AnswerPage['totals'] => ({
+  rows,
+  costUsd: sumOf('cost_usd', groups),
+  ...extraTotals(
+    query,
+    TOTALLED.map((name) => (query.figures.includes(name) ? sumOf(name, groups) : '0')),
+  ),
+})
+
+const sumOf = (name: FigureName, groups: readonly Group[]): string =>
+  figureText(groups.reduce((sum, { row }) => sum + figureSteps(row.figures[name]), 0n))
+
+const sumsOf = (names: readonly FigureName[], groups: readonly Group[]): AnswerRow['figures'] =>
+  Object.fromEntries(names.map((name) => [name, sumOf(name, groups)])) as AnswerRow['figures']
+
 interface Group extends FlatGroup {
   readonly startS: number
   readonly row: AnswerRow
-  /** In the order of `TOTALLED`. */
-  readonly extras: readonly bigint[]
 }
 type WireGroup = readonly (string | readonly string[])[]
 
 async function readGroups(store: ClickHouseClient, query: ReportQuery, signal: AbortSignal): Promise<Group[]> {
-  const { scope, grouping, figures, cohortMin } = query
+  const { grouping, figures, cohortMin, previous } = query
+  // Both periods at once: nothing but the time tells them apart.
+  const scope = previous === undefined ? query.scope : { ...query.scope, before: previous.scope }
   const bindings = new Bindings()
   const result = await store.query({
     query: `${countedGroupsSql(scope, grouping, figures, bindings, cohortMin)} LIMIT ${GROUPS_MAX + 1}`,
@@ -101,8 +143,7 @@ function groupOf(wire: WireGroup, { figures, grouping }: ReportQuery): Group {
     people: Number(people),
     figures: named,
   }
-  const extras = TOTALLED.map((name) => figureSteps(named[name] ?? '0'))
-  return { startS, row, people: row.people, few, cost: figureSteps(named.cost_usd), extras }
+  return { startS, row, people: row.people, few, cost: figureSteps(named.cost_usd) }
 }
 
 /** By the bytes, as ClickHouse compares. */
@@ -131,15 +172,11 @@ async function presentIn(
 }
 
 /** A row that has lost its label, or its interval. */
-function foldedRow(groups: readonly Group[], people: number, figures: readonly FigureName[]): AnswerRow {
-  const sumOf = (name: FigureName): string =>
-    figureText(groups.reduce((sum, { row }) => sum + figureSteps(row.figures[name]), 0n))
-  return {
-    interval: undefined,
-    labels: [],
-    isFolded: true,
-    groups: groups.length,
-    people,
-    figures: Object.fromEntries(figures.map((name) => [name, sumOf(name)])) as AnswerRow['figures'],
-  }
-}
+const foldedRow = (groups: readonly Group[], people: number, figures: readonly FigureName[]): AnswerRow => ({
+  interval: undefined,
+  labels: [],
+  isFolded: true,
+  groups: groups.length,
+  people,
+  figures: sumsOf(figures, groups),
+})
