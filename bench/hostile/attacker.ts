@@ -1,17 +1,17 @@
-/** One attack, in a thread of its own until that is ended: what it costs here delays nothing that is measured. */
+/**
+ * One attack, for as long as it is ordered, at the lowest priority: attackers are elsewhere, and take no processor from
+ * the service and those who use it.
+ */
+import { constants, setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { workerData } from 'node:worker_threads'
 import { connectService } from '../../internal/local/replay/client.js'
-import { ATTACKS, type Target } from './attacks.js'
-
-export interface Order {
-  readonly attack: string
-  readonly target: Target
-}
+import { ATTACKS, ORDER, type Order } from './attacks.js'
 
 const STRIKES_AT_ONCE = 4
 
-const { attack, target } = workerData as Order
+const { attack, target, ms } = JSON.parse(process.env[ORDER] ?? '') as Order
+setPriority(constants.priority.PRIORITY_LOW)
+setTimeout(() => process.exit(0), ms)
 const hostile = { ...target, client: connectService(target.baseUrl, target.secret, 2 * STRIKES_AT_ONCE) }
 const strike = ATTACKS[attack]
 if (strike === undefined) throw new Error(`no such attack: ${attack}`)

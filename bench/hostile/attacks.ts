@@ -14,6 +14,15 @@ export interface Target {
   readonly grpcPort: number
 }
 
+/** What an attacker is told to do, and for how long. */
+export interface Order {
+  readonly attack: string
+  readonly target: Target
+  readonly ms: number
+}
+/** The environment variable that holds it. */
+export const ORDER = 'ATTACK'
+
 interface Hostile extends Target {
   readonly client: HttpServiceClient
 }
@@ -69,6 +78,9 @@ async function accepted(sent: ReturnType<HttpServiceClient['post']>): Promise<st
 /** As large as the largest limit, and unlike any other: nothing of it can be remembered. */
 const slowTags = () => ({ team: `${'a'.repeat(119)}${randomBytes(4).toString('hex')}${'a'.repeat(119)}` })
 
+/** Its backlog stays in the lane for minutes. */
+export const SLOWEST = 'events for slow rules'
+
 /** What a tenant may send and ask, at its largest; repeated until the time is over. */
 export const ATTACKS: Readonly<Record<string, (hostile: Hostile) => Promise<void>>> = {
   'a page of unknown names': async ({ client }) => void (await client.get('/api/v1/directory/unknown-names?limit=200')),
@@ -86,8 +98,8 @@ export const ATTACKS: Readonly<Record<string, (hostile: Hostile) => Promise<void
   '2,048 half-sent calls of gRPC': (hostile) => callGrpc(hostile, false),
   '2,000 half-sent heads': ({ intakePort }) => hold(intakePort, 500, 'GET / HTTP/1.1\r\nHost: a\r\n'),
   'eight half-sent bodies of 30 MiB': halfBodies,
-  // Last: its backlog in the lane is worked off for minutes, beside whatever comes next.
-  'events for slow rules': async ({ client }) => {
+  // Last: whatever came next would be beside its backlog.
+  [SLOWEST]: async ({ client }) => {
     const events = Array.from({ length: 1_000 }, () => eventOf({ tags: slowTags() }))
     await client.post('/api/v1/invocations', 'application/x-ndjson', linesOf(events))
   },

@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Worker } from 'node:worker_threads'
+import { fileURLToPath } from 'node:url'
 import { connectService, type HttpServiceClient } from '../../internal/local/replay/client.js'
 import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { type Product, startProduct } from '../eval/product.js'
@@ -11,8 +10,7 @@ import type { Processes } from '../processes.js'
 import { writeResult } from '../results.js'
 import { table } from '../table.js'
 import { peakOf } from '../trickle/process-figures.js'
-import type { Order } from './attacker.js'
-import { ATTACKS, eventOf, prepare, type Target } from './attacks.js'
+import { ATTACKS, eventOf, ORDER, type Order, prepare, SLOWEST, type Target } from './attacks.js'
 
 /**
  * Question: what do two tenants notice of a third one that sends and asks the costliest that it may?
@@ -29,7 +27,9 @@ export interface HostileOptions {
 
 const GAP_MS_MAX = 100
 const TIMES_QUIET_MAX = 2
-const CALM_MS = 10_000
+const CALM_MS = 5_000
+/** As many reach all partitions. */
+const LAST_EVENTS = 200
 const HEALTH_EVERY_MS = 5
 const EVENT_EVERY_MS = 200
 const LOOK_MS = 10
@@ -61,11 +61,13 @@ async function answer({ checkout, natsServerBin, seconds }: HostileOptions, fold
     await sleep(CALM_MS)
     const noticed = [await notice('nothing', product, clients, () => sleep(seconds * 1_000))]
     for (const attack of Object.keys(ATTACKS)) {
-      const strikes = () => strikeFor({ attack, target }, seconds * 1_000)
+      const order: Order = { attack, target, ms: seconds * 1_000 }
+      const strikes = () => processes.run('attacker', process.execPath, [ATTACKER], { [ORDER]: JSON.stringify(order) })
       const beside = await notice(attack, product, clients, strikes)
       noticed.push(beside)
       // At once: beside an attack that others do wait for, an end may be long in coming.
       process.stdout.write(`${JSON.stringify(beside)}\n`)
+      if (attack !== SLOWEST) await workedOff(client)
       await sleep(CALM_MS)
     }
     writeResult(join(checkout, 'bench', 'results', 'hostile.json'), {
@@ -81,11 +83,13 @@ async function answer({ checkout, natsServerBin, seconds }: HostileOptions, fold
   }
 }
 
-async function strikeFor(order: Order, ms: number): Promise<void> {
-  const attacker = new Worker(new URL('./attacker.js', import.meta.url), { workerData: order })
-  const failed = once(attacker, 'error').then(([cause]) => Promise.reject(cause))
-  await Promise.race([sleep(ms), failed])
-  await attacker.terminate()
+const ATTACKER = fileURLToPath(new URL('./attacker.js', import.meta.url))
+
+/** Resolves once what the attacker has sent is worked off: the next attack is not measured beside it. */
+async function workedOff(client: HttpServiceClient): Promise<void> {
+  const events = Array.from({ length: LAST_EVENTS }, () => eventOf({ attributed_service: 'checkout' }))
+  const ids = await Promise.all(events.map((event) => client.send(event)))
+  for (const id of ids) while ((await client.find(id.replace(/^inv_/, 'attr_'))) === undefined) await sleep(LOOK_MS)
 }
 
 /** What a pulse of the health and the other tenants see until the attack is over. */
