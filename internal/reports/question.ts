@@ -79,12 +79,18 @@ export const REPORT_FIELDS = {
 } as const satisfies Readonly<Record<string, Field>>
 type ReportField = keyof typeof REPORT_FIELDS | TagField
 
-/** Parses the query string of a report, strictly. @param declared the tag keys that the tenant has declared */
+/**
+ * Parses the query string of a report, strictly.
+ *
+ * @param declared the tag keys that the tenant has declared
+ * @param atMs when a period ends that has no stated end: of a later page, the instant of the first one
+ */
 export function readReport(
   kind: ReportKind,
   text: string,
   nowMs: number,
   declared: readonly Pick<Dimension, 'key'>[] = [],
+  atMs = nowMs,
 ): ReadReport {
   const read = readPairs(text)
   if (!read.ok) return read
@@ -112,7 +118,7 @@ export function readReport(
   if ('pointer' in figures) return refused(figures.pointer, figures.detail)
   const asOfMs = values.as_of === undefined ? undefined : parseInstant(values.as_of)
   if (values.as_of !== undefined && !isReadable(asOfMs, nowMs)) return refused('/as_of', AS_OF)
-  const period = readPeriod(values, parsed.value, zone, nowMs)
+  const period = readPeriod(values, parsed.value, zone, atMs)
   if ('pointer' in period) return refused(period.pointer, period.detail)
   const previous = readCompared(values, period, interval, zone)
   if (previous !== undefined && 'pointer' in previous) return refused(previous.pointer, previous.detail)

@@ -68,7 +68,7 @@ interface ReadAs {
 interface Shape {
   readonly path: string
   readonly operation: Route['operation']
-  readonly read: (query: string, nowMs: number, dimensions: readonly Dimension[]) => ReadReport
+  readonly read: (query: string, nowMs: number, dimensions: readonly Dimension[], atMs?: number) => ReadReport
   readonly show: (page: ReportPage, by: ShownBy) => readonly object[]
   /** The scope of a report, beside its rows. */
   readonly scope: (question: ReportQuestion, page: ReportPage, read: ReadAs) => object
@@ -90,7 +90,7 @@ export function reportRoutes(deps: ReportRoutesDeps): readonly Route[] {
     route({
       path: '/api/v1/prices/unpriced',
       operation: UNPRICED_REPORT,
-      read: readUnpriced,
+      read: (query, nowMs, dimensions, atMs = nowMs) => readUnpriced(query, atMs, dimensions),
       show: shownUnpriced,
       scope: ({ period }) => shownPeriod(period),
     }),
@@ -105,7 +105,7 @@ const shapeOf = (
 ): Shape => ({
   path: `/v1/reports/${kind}`,
   operation,
-  read: (query, nowMs, dimensions) => readReport(kind, query, nowMs, dimensions),
+  read: (query, nowMs, dimensions, atMs) => readReport(kind, query, nowMs, dimensions, atMs),
   show: ({ rows }, by) => rows.map((row) => show(row, by)),
   scope: scopeOf,
 })
@@ -130,7 +130,7 @@ async function answer(
   if (!page.ok) return exchange.replyProblem(page.problem)
   const { limit, snapshotMs, after, cursorAfter } = page.request
   // Later pages cover the period of the first page, not one relative to the current time.
-  const asked = after === undefined ? read : shape.read(exchange.query, snapshotMs, dimensions)
+  const asked = after === undefined ? read : shape.read(exchange.query, clock(), dimensions, snapshotMs)
   if (!asked.ok) return exchange.replyProblem(asked.problem)
   const { question } = asked
   const repriced = repricing(question, tenantId, deps.prices, clock())

@@ -165,6 +165,13 @@ describe('usage', () => {
     expect(seen.length).toBeGreaterThan(2)
   })
 
+  test('a report as of now goes on, though it was answered as of the newest instant that is complete', async () => {
+    const query = `group_by=service,provider&interval=day&limit=1&as_of=${new Date().toISOString()}`
+    const first = await usage(query)
+    const second = await ask('GET', `/v1/reports/usage?${PERIOD}&${query}&cursor=${first.page.next_cursor}`)
+    expect([second.status, first.page.has_more]).toEqual([200, true])
+  })
+
   test('an override moves a call to another group of the report', async () => {
     const record = await attributed(ask, {
       attributed_service: 'sync',
