@@ -13,6 +13,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { dirname, join, sep } from 'node:path'
 import { areApiTypesCurrent, ensureApiTypes } from './api-types.mjs'
 import { bundledOutputs, ensureBundles } from './bundle.mjs'
@@ -55,7 +56,7 @@ export async function ensureBuild(root) {
     if (!isComplete) rmSync(join(dist, '.tsbuildinfo'), { force: true })
     rmSync(stamp, { force: true })
     await ensureApiTypes(root)
-    const { code, output } = await collect(process.execPath, [compiler(root), '-p', root], { cwd: root })
+    const { code, output } = await collect(process.execPath, [...compiler(root), '-p', root], { cwd: root })
     if (code !== 0) throw new SetUpError(`the sources do not compile; correct them and start again\n${output.trim()}`)
     for (const [target, source] of outputs) {
       if (!source.endsWith('.data.json')) continue
@@ -68,7 +69,21 @@ export async function ensureBuild(root) {
   })
 }
 
-const compiler = (/** @type {string} */ root) => join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+/**
+ * Each of the compiler's checkers works out the types that it meets by itself. On two processors its default of four
+ * takes 43 s of processor time, one takes 27 s, and less wall time.
+ */
+const CHECKERS = Math.min(4, Math.ceil(availableParallelism() / 2))
+
+/**
+ * @param {string} root the project's folder
+ * @returns {string[]} a script and its first arguments
+ */
+export const compiler = (root) => [
+  join(root, 'node_modules', 'typescript', 'bin', 'tsc'),
+  '--checkers',
+  String(CHECKERS),
+]
 
 /**
  * @param {string} source

@@ -5,6 +5,7 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { compiler } from './build.mjs'
 import { collect, foreground } from './commands.mjs'
 import { ensureDependencies } from './dependencies.mjs'
 import { ROOT } from './setup.mjs'
@@ -46,10 +47,10 @@ const tests = testFiles.filter((test) => conditions.some((isWanted) => isWanted(
 const always = testFiles.filter(({ file }) => dirname(file) === 'test').map(({ file }) => file)
 
 const program = (/** @type {string} */ path) => join(ROOT, 'node_modules', path)
-const compiler = [program('typescript/bin/tsc'), '--noEmit', '-p']
+const tsc = [...compiler(ROOT), '--noEmit', '-p']
 const checks = [
-  [...compiler, '.'],
-  ...(changed.some((file) => file.startsWith('internal/console/app/')) ? [[...compiler, 'internal/console/app']] : []),
+  [...tsc, '.'],
+  ...(changed.some((file) => file.startsWith('internal/console/app/')) ? [[...tsc, 'internal/console/app']] : []),
   [
     program('@biomejs/biome/bin/biome'),
     'ci',
