@@ -146,8 +146,13 @@ export function falsePositiveRate(bitsPerKey: number, hashes: number): number {
  */
 export function bestHashes(bitsPerKey: number): number {
   let best = 1
+  let lowest = falsePositiveRate(bitsPerKey, best)
   for (let hashes = 2; hashes <= HASHES_MAX; hashes++) {
-    if (falsePositiveRate(bitsPerKey, hashes) < falsePositiveRate(bitsPerKey, best)) best = hashes
+    const rate = falsePositiveRate(bitsPerKey, hashes)
+    if (rate < lowest) {
+      best = hashes
+      lowest = rate
+    }
   }
   return best
 }

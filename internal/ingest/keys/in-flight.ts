@@ -90,13 +90,15 @@ export class InFlight<Answer> {
     const { keysMax } = options
     this.options = options
     this.slots = new Int32Array(keysMax * SLOT_WORDS)
-    this.nextSlots = Int32Array.from({ length: keysMax }, (_, slot) => (slot + 1 < keysMax ? slot + 1 : NONE))
+    // A loop and `fill`: `from` with a function takes 10 ms for 65,536 slots, at each start of a gateway.
+    this.nextSlots = new Int32Array(keysMax)
+    for (let slot = 0; slot < keysMax; slot++) this.nextSlots[slot] = slot + 1 < keysMax ? slot + 1 : NONE
     this.chains = new Int32Array(Math.min(CHAINS_MAX, 2 ** Math.ceil(Math.log2(keysMax + 1)))).fill(NONE)
     this.uses = new Float64Array(keysMax)
     this.isOccupied = new Uint8Array(keysMax)
     this.occupiedAtMs = new Float64Array(keysMax)
-    this.holders = Array.from({ length: keysMax }, () => undefined)
-    this.waitingOf = Array.from({ length: keysMax }, () => undefined)
+    this.holders = new Array<undefined>(keysMax).fill(undefined)
+    this.waitingOf = new Array<undefined>(keysMax).fill(undefined)
   }
 
   /** Keys in flight. */
