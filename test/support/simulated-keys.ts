@@ -72,8 +72,8 @@ const TENANT = 'tnt_one'
 const IDS = deriveTenantIds(new Uint8Array(32).fill(7), TENANT)
 const log = createLog('test', 'silent')
 const unlimited = rateLimitsOf({ ingest: 1e9, read: 1, report: 1, control: 1, token: 1 })
-/** With budgets of its own: each history begins at the same time. */
-const callerOf = () => ({
+/** With budgets of its own, for each history: all begin at the same time. */
+const callerOf = (): Caller => ({
   tenantId: TENANT,
   principal: 'key_one',
   scopes: new Set<never>(),
@@ -97,6 +97,7 @@ const textOf = (body: number): Buffer =>
     }),
   )
 
+type Caller = Parameters<typeof admitSingle>[0]['caller']
 type Answer = 'accepted' | 'replayed' | 'conflict' | 'unavailable'
 
 const fingerprints = new BodyFingerprint(new Uint8Array(16).fill(3))
@@ -120,11 +121,12 @@ class Gateway {
   readonly orphans: readonly OwnSpool[]
   /** While it starts: undefined. */
   deps: AdmissionDeps | undefined
-  private readonly caller = callerOf()
+  private readonly caller: Caller
   private detectedCutAtMs = 0
 
-  constructor(name: string, orphans: readonly OwnSpool[], random: Random) {
+  constructor(name: string, orphans: readonly OwnSpool[], random: Random, caller: Caller) {
     this.name = name
+    this.caller = caller
     this.orphans = orphans
     this.spool = new SimulatedSpool(random)
     this.keySpool = new SimulatedSpool(random)
@@ -182,6 +184,7 @@ class Gateway {
 
 class History {
   private readonly random: Random
+  private readonly caller = callerOf()
   private readonly broker: InstanceType<typeof SimulatedBroker>
   private readonly breakage: Breakage | undefined
   private gateways: Gateway[] = []
@@ -225,7 +228,7 @@ class History {
 
   /** Starts a gateway, and another one if it does not reach the broker. @param orphans spools of its predecessors */
   private async start(orphans: readonly OwnSpool[]): Promise<void> {
-    const gateway = new Gateway(`gw-${this.started++}`, orphans, this.random)
+    const gateway = new Gateway(`gw-${this.started++}`, orphans, this.random, this.caller)
     this.gateways.push(gateway)
     try {
       await this.open(gateway)

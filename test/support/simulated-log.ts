@@ -3,8 +3,7 @@
  * answers and have clocks that differ. At the end each message has taken effect once, and no snapshot that was taken on
  * the way was incomplete.
  *
- * Run it compiled: node dist/test/support/simulated-log.js <first seed> <histories> [<breakage>]. It prints a line per
- * failure, and ends with the first one when the build is broken on purpose.
+ * Run it compiled: node dist/test/support/simulated-log.js <first seed> <histories> [<breakage>]
  */
 import type { Progress } from '../../internal/broker/checkpoint.js'
 import type { PlannedLog, PlannedLogDeps } from '../../internal/broker/planned-log.js'
@@ -25,6 +24,7 @@ const { Network, SimulatedBucket, SimulatedProcess, SimulatedStream, SimulatedTa
 type SimulatedRow = import('./simulated-broker.js').SimulatedRow
 type Process = InstanceType<typeof SimulatedProcess>
 
+const log = createLog('test', 'silent')
 const KEY = 'a.0'
 const MESSAGES = 12
 const PROCESSES = 3
@@ -107,7 +107,7 @@ class History {
       isOwner: () => process.isOwner,
       readFence: () => this.network.send(process, () => this.fencedMs()),
       clock: () => Math.round(Date.now() + skewMs),
-      log: createLog('test', 'silent'),
+      log,
     }
     void runPlannedLog(this.log(process), deps, process.stopping.signal)
     return process
