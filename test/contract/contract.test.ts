@@ -191,16 +191,23 @@ const FITTED: Readonly<Record<string, (value: Json) => Json>> = {
   importDirectory: without('services', 'identities', 'principals'),
 }
 
+/** Arbitraries and checks of schemas, which cost more to make than to draw from. */
+interface Schemas {
+  readonly values: ReturnType<typeof valuesOf>
+  readonly check: ReturnType<typeof schemaChecker>
+}
+
 /**
  * Requests to an operation.
  *
  * @param wrongPlaces of a hundred places of a request, how many are wrong
  */
-function draftsOf(described: Described, wrongPlaces: number): (operation: DescribedOperation) => fc.Arbitrary<Draft> {
+function draftsOf(
+  { values, check }: Schemas,
+  wrongPlaces: number,
+): (operation: DescribedOperation) => fc.Arbitrary<Draft> {
   const mostly = <T>(right: fc.Arbitrary<T>, wrong: fc.Arbitrary<T>): fc.Arbitrary<T> =>
     fc.oneof({ arbitrary: right, weight: 100 - wrongPlaces }, { arbitrary: wrong, weight: wrongPlaces })
-  const values = valuesOf(described)
-  const check = schemaChecker(described, false)
 
   const bodies = ({
     id,
@@ -457,7 +464,8 @@ test(`${CASES} valid and invalid requests to all operations get what their descr
   const isTaken = ({ id }: DescribedOperation): boolean =>
     [...(statuses.get(id)?.keys() ?? [])].some((status) => status < 400)
 
-  const ofAny = draftsOf(described, 10)
+  const schemas = { values: valuesOf(described), check: schemaChecker(described, false) }
+  const ofAny = draftsOf(schemas, 10)
   const choices = described.operations.map((operation) => ({
     arbitrary: ofAny(operation),
     weight: weightOf(operation),
@@ -469,7 +477,7 @@ test(`${CASES} valid and invalid requests to all operations get what their descr
     )
   // What an operation is for may have been gone whenever it was asked, or its fields did not fit together: right
   // requests, with those that make it, and what removes it last.
-  const right = draftsOf(described, 0)
+  const right = draftsOf(schemas, 0)
   for (let round = 0; round < 100 && untaken().length > 0; round++) {
     const paths = untaken().map(({ path }) => path)
     const making = described.operations.filter((operation) =>

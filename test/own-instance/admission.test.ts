@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BULK_EVENTS_MAX } from '../../internal/invocations/limits.js'
 import { connectService, type ServiceClient } from '../../internal/local/replay/client.js'
+import { EVENTS, histories, KEYS, type Request, type Step } from '../support/admission-steps.js'
 import { isAlive } from '../support/alive.js'
 import { freeze, thaw } from '../support/freeze.js'
 import { type Posted, postTo, wireEvent } from '../support/gateway.js'
 import { rawExchange, rawRequest } from '../support/raw-http.js'
+import { drawn } from '../support/run/rings.js'
 import { killRole, launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
 
@@ -39,10 +42,12 @@ async function post(
   return { ...answer, body: JSON.parse(answer.text) }
 }
 
+/** About as long as a record takes: a look that comes too early costs as much as one that finds it. */
+const LOOK_EVERY_MS = 75
 const attributionOf = (invocationId: string): string => invocationId.replace('inv_', 'attr_')
 
 async function visible(invocationId: string): Promise<void> {
-  while ((await client.find(attributionOf(invocationId))) === undefined) await sleep(20)
+  while ((await client.find(attributionOf(invocationId))) === undefined) await sleep(LOOK_EVERY_MS)
 }
 
 /** Kills a role's process and resolves when another one answers in its place. */
@@ -139,6 +144,65 @@ describe('one key, one effect', () => {
   })
 })
 
+/** ATTRIBUTION_TEST_RUNS=20 takes some minutes. */
+const RUNS = Number(process.env['ATTRIBUTION_TEST_RUNS'] ?? drawn(10))
+
+test('any mix of duplicates, conflicts and restarts leaves one effect per key and one record per event', async () => {
+  await fc.assert(fc.asyncProperty(histories, expectOneEffectEach), { numRuns: RUNS, endOnFailure: true })
+}, 600_000)
+
+async function expectOneEffectEach(steps: readonly Step[]): Promise<void> {
+  const keys = Array.from({ length: KEYS }, () => randomUUID())
+  const eventIds = Array.from({ length: EVENTS }, () => randomUUID())
+  const bodyOf = ({ event, variant }: Request): string =>
+    JSON.stringify(wireEvent({ event_id: eventIds[event], requested_model: `model-${variant}` }))
+  const answers: { readonly request: Request; readonly body: string; readonly answer: Answer }[] = []
+
+  /** Until it is answered for good: a cut connection and a 503 are repeated as they were. */
+  const deliver = async (sent: Request): Promise<void> => {
+    const body = bodyOf(sent)
+    for (;;) {
+      const answer = await post(body, keys[sent.key]).catch(() => undefined)
+      if (answer !== undefined && answer.status !== 503) {
+        answers.push({ request: sent, body, answer })
+        return
+      }
+      await sleep(50)
+    }
+  }
+  for (const now of steps) {
+    if (now.kind === 'send') {
+      await Promise.all(now.requests.map(deliver))
+      continue
+    }
+    const sending = Promise.all(now.meanwhile.map(deliver))
+    await killRole(service, now.role)
+    await sending
+  }
+  await ready()
+
+  expect(answers.filter(({ answer: { status } }) => status !== 202 && status !== 422)).toEqual([])
+  for (const [key] of keys.entries()) {
+    const ofKey = answers.filter((one) => one.request.key === key)
+    const taken = ofKey.filter(({ answer }) => answer.status === 202)
+    // One body was taken under the key, and all its senders got the same answer.
+    expect(new Set(taken.map(({ body }) => body)).size).toBe(ofKey.length === 0 ? 0 : 1)
+    expect(new Set(taken.map(({ answer }) => answer.text)).size).toBe(ofKey.length === 0 ? 0 : 1)
+    for (const { body, answer } of ofKey) {
+      if (answer.status === 202) continue
+      expect(answer.body).toMatchObject({ error_code: 'IDEMPOTENCY_CONFLICT' })
+      expect(body).not.toBe(taken[0]?.body)
+    }
+  }
+  const wanted = new Set(
+    answers.filter(({ answer }) => answer.status === 202).map(({ answer }) => answer.body.invocation_id as string),
+  )
+  // Where one event became two records, a list shows both.
+  for (const id of wanted) await visible(id)
+  const found = (await allRecords(client)).filter(({ invocation_id: id }) => wanted.has(id))
+  expect(found.length).toBe(wanted.size)
+}
+
 describe('rate limits', () => {
   test('every authenticated answer states the remaining budget', async () => {
     const { headers } = await post(JSON.stringify(wireEvent()))
@@ -196,6 +260,8 @@ describe('many events in one request', () => {
     while (answer.status === 503) answer = await post(JSON.stringify(events), key)
     expect([answer.status, answer.body.accepted]).toEqual([202, 5_000])
 
+    // To read all records costs more than to attribute them: each partition has its own last.
+    for (const { invocation_id: id } of answer.body.results.slice(-20)) await visible(id)
     let records = await allRecords(client)
     while (records.length < before + 5_000) records = await allRecords(client)
     expect(records.length).toBe(before + 5_000)
@@ -415,7 +481,7 @@ describe('while the broker is down', () => {
 
   test('events go to the spool, survive a kill of the gateway, and are attributed with the broker', async () => {
     await freezeBroker()
-    const bodies = Array.from({ length: 20 }, () => JSON.stringify(wireEvent({ requested_model: 'spooled' })))
+    const bodies = Array.from({ length: 20 }, () => JSON.stringify(wireEvent({ attributed_service: 'spooled' })))
     const answers = await Promise.all(bodies.map((body) => post(body)))
     const gateway = service.pid('gateway')
     process.kill(gateway, 'SIGKILL')
@@ -425,9 +491,9 @@ describe('while the broker is down', () => {
 
     expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 202))
     for (const { body } of answers) await visible(body.invocation_id)
-    const records = await allRecords(client)
-    const ids = answers.map(({ body }) => body.invocation_id)
-    expect(records.filter(({ invocation_id }) => ids.includes(invocation_id)).length).toBe(20)
+    const list = `${service.baseUrl}/v1/attribution?limit=200&filter[service][eq]=spooled`
+    const records = await fetch(list, { headers: { 'x-api-key': service.credentials.api_key } })
+    expect(((await records.json()) as { data: unknown[] }).data).toHaveLength(20)
   })
 
   test('the key of an observation is bound to its body during and after the outage of the broker', async () => {

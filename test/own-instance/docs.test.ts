@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual, promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { lastFullRun } from '../../deploy/setup/last-full-run.mjs'
+import { BACKGROUND_ROLES } from '../../internal/config/settings.js'
 import { freePort } from '../../internal/local/supervisor/supervised-instance.js'
 import { type CodeBlock, codeBlocks, DOCUMENTS, ROOT, textOf } from '../support/docs.js'
 import { localEnvironment } from '../support/local-environment.js'
@@ -45,6 +46,9 @@ function changedDocuments(): readonly string[] {
 }
 
 const changed = changedDocuments()
+const others = DOCUMENTS.slice(1).filter((document) => changed.includes(document))
+/** The commands of the README need the others only. Each background role costs a process. */
+const roles = others.length > 0 ? {} : { ATTRIBUTION_WITHOUT_ROLES: BACKGROUND_ROLES.join() }
 const folder = checkout()
 const started: Launched[] = []
 let port: number
@@ -56,7 +60,7 @@ async function start({ code }: CodeBlock, onIntakePort = 0): Promise<number> {
   const process = launchCommand('bash', {
     args: ['-c', `exec ${code.trim()}`],
     cwd: folder,
-    env: { ATTRIBUTION_PORT: String(onPort), ATTRIBUTION_INTAKE_PORT: String(onIntakePort) },
+    env: { ...roles, ATTRIBUTION_PORT: String(onPort), ATTRIBUTION_INTAKE_PORT: String(onIntakePort) },
   })
   started.push(process)
   await process.line(/is ready/)
@@ -121,7 +125,6 @@ describe.sequential('the commands that documents print', () => {
     )
   })
 
-  const others = DOCUMENTS.slice(1).filter((document) => changed.includes(document))
   test.each(others)('the commands of %s run as printed and print what it shows', async (document) => {
     const blocks = codeBlocks(textOf(document)).filter(({ mark, language }) => language !== 'sh' || mark === '')
     const before = started.length

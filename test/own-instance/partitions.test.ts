@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
+import { undrained } from '../../internal/broker/drain.js'
 import { createPublisher, publishOrThrow } from '../../internal/broker/publisher.js'
 import { connectService } from '../../internal/local/replay/client.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
@@ -42,8 +43,11 @@ async function recordsOf(count: number): Promise<readonly { readonly id: string 
 
 /** @param partitions other than now: the plan then says what waits */
 async function untilWorkedOff(partitions: string): Promise<void> {
-  const plan = () => command(service, ['streams', 'plan', '--partitions', partitions])
-  await expect.poll(async () => (await plan()).lines.join(), { interval: 200 }).not.toContain('not worked off')
+  const broker = await connectTo(service)
+  await expect.poll(async () => (await undrained(broker)).join()).not.toContain('not worked off')
+  await broker.close()
+  const plan = await command(service, ['streams', 'plan', '--partitions', partitions])
+  expect(plan.lines.join()).not.toContain('not worked off')
 }
 
 /** Delivers all events again to the mailboxes where they were, as a spool does that was filled then. */

@@ -21,7 +21,7 @@ import {
 } from '../support/data-folders.js'
 import { wireEvent } from '../support/gateway.js'
 import { launch } from '../support/processes.js'
-import { launchService, natsServerBin, UP_MAIN } from '../support/service.js'
+import { launchService, natsServerBin, type RunningService, UP_MAIN } from '../support/service.js'
 import { storeAccountOf, storeOf } from '../support/service-store.js'
 
 if (process.env['ATTRIBUTION_RENEW_FIXTURES'] === '1') await writeDataFolder()
@@ -49,10 +49,14 @@ const schemaOf = async (store: ClickHouseClient): Promise<unknown> =>
   Promise.all(SCHEMA.map((query) => storedRows<Record<string, unknown>>(store, query, {})))
 
 describe.each(dataFolderVersions())('a data folder of version %s', (version) => {
+  let service: RunningService
+  let apiKey: string
+
   test('its records, totals, keys and directory are read by this version, and nothing on its way is lost', async () => {
     const { dataDir, expected } = await copyDataFolder(version)
-    const service = await launchService({ dataDir, roles: [] })
+    service = await launchService({ dataDir, roles: [] })
     const ask = askAs(service.baseUrl, { 'x-api-key': expected.keys.all })
+    apiKey = expected.keys.all
     const reader = askAs(service.baseUrl, { 'x-api-key': expected.keys.reader })
     const { service: late, events, cost_usd } = expected.on_their_way
     await untilThere(ask, late, events)
@@ -93,26 +97,24 @@ describe.each(dataFolderVersions())('a data folder of version %s', (version) => 
     expect(await schemaOf(store)).toEqual(await schemaOf(fresh))
     await fresh.close()
     await store.close()
+  })
+
+  test('this version goes on while a newer one brings the schema further, and then does not start on it', async () => {
+    const store = storeOf(service)
+    const rows = [{ version: MIGRATIONS.length + 1, name: 'of a newer version' }]
+    await store.insert({ table: 'schema_migrations', values: rows, format: 'JSONEachRow' })
+    await store.close()
+    await attributed(askAs(service.baseUrl, { 'x-api-key': apiKey }), {})
     await service.stop()
+
+    const again = launch(UP_MAIN, {
+      args: ['--data-dir', service.dataDir, '--port', String(service.port), '--intake-port', '0'].concat([
+        ...['--nats-server-bin', natsServerBin(), '--without-roles', 'courier,exporter,sentinel,trainer'],
+      ]),
+    })
+    const said = await again.line(/the read model is that of a newer version/)
+
+    expect(said).toContain('restore a backup from before the upgrade')
+    await again.kill('SIGTERM')
   })
-})
-
-test('this version goes on while a newer one brings the schema further, and then does not start on it', async () => {
-  const service = await launchService({ roles: [] })
-  const store = storeOf(service)
-  const rows = [{ version: MIGRATIONS.length + 1, name: 'of a newer version' }]
-  await store.insert({ table: 'schema_migrations', values: rows, format: 'JSONEachRow' })
-  await store.close()
-  await attributed(askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key }), {})
-  await service.stop()
-
-  const again = launch(UP_MAIN, {
-    args: ['--data-dir', service.dataDir, '--port', String(service.port), '--intake-port', '0'].concat([
-      ...['--nats-server-bin', natsServerBin(), '--without-roles', 'courier,exporter,sentinel,trainer'],
-    ]),
-  })
-  const said = await again.line(/the read model is that of a newer version/)
-
-  expect(said).toContain('restore a backup from before the upgrade')
-  await again.kill('SIGTERM')
 })

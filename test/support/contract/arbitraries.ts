@@ -23,9 +23,15 @@ export function valuesOf({ schemas }: Described): Make {
     known.set(name, found)
     return found
   }
+  const unnamed = new Map<Schema, fc.Arbitrary<Json>>()
   const make: Make = (schema) => {
     const reference = schema['$ref']
     if (typeof reference === 'string') return named(reference.replace('#/components/schemas/', ''))
+    const found = unnamed.get(schema) ?? makeUnnamed(schema)
+    unnamed.set(schema, found)
+    return found
+  }
+  const makeUnnamed: Make = (schema) => {
     if (schema['const'] !== undefined) return fc.constant(schema['const'])
     const members = schema['enum'] as readonly Json[] | undefined
     if (members !== undefined) return fc.constantFrom(...members)

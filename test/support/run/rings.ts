@@ -74,6 +74,8 @@ export const OUTER: Readonly<Record<string, string>> = {
   'test/own-instance/load-balancer.test.ts':
     'a request that fails behind nginx, HAProxy or Envoy, as our page sets them up, while gateways are replaced',
   'test/own-instance/master-key.test.ts': 'a rotation that leaves a value under the old key, or refuses requests',
+  'test/own-instance/audit-log.test.ts':
+    'a record altered in the real store that `audit verify` does not name (`internal/audit/verify-audit` holds the rule)',
   'test/own-instance/doctor.test.ts': 'a fault that `attribution doctor` does not find',
   'test/cmd/store/lifecycle.test.ts':
     'a store that stops uncleanly, or does not say why it cannot start (`admission` kills one under load)',
