@@ -480,8 +480,10 @@ test(`${CASES} valid and invalid requests to all operations get what their descr
   const right = draftsOf(schemas, 0)
   for (let round = 0; round < 100 && untaken().length > 0; round++) {
     const paths = untaken().map(({ path }) => path)
-    const making = described.operations.filter((operation) =>
-      paths.some((path) => path.startsWith(operation.path) || collectionOf(path) === collectionOf(operation.path)),
+    const making = described.operations.filter(
+      (operation) =>
+        (!isTaken(operation) || !['GET', 'DELETE'].includes(operation.method)) &&
+        paths.some((path) => path.startsWith(operation.path) || collectionOf(path) === collectionOf(operation.path)),
     )
     const removing = making.filter(({ method }) => method === 'DELETE')
     await makeService(credentials)

@@ -16,7 +16,7 @@ import { launchService, type RunningService } from '../support/service.js'
  */
 const RECORDS = Number(process.env['ATTRIBUTION_WALK_RECORDS'] ?? 400)
 const BULK = Math.min(RECORDS, 5_000)
-const PAGE = RECORDS > 10_000 ? 200 : 50
+const PAGE = RECORDS > 10_000 ? 200 : 100
 /**
  * Of a writer, between two writes: each is an insert into all tables, and a long walk has to get through beside them.
  */
