@@ -49,7 +49,7 @@ async function plantLearner() {
   await untilKnown(service.baseUrl, apiKey)
   const learner = askAs(service.baseUrl, { 'x-api-key': apiKey })
   await untilFirstTraining(broker, tenantId)
-  await sendPlanted(learner, 6_000, START_MS)
+  await sendPlanted(learner, 3_000, START_MS)
   return { learner, tenantId }
 }
 
