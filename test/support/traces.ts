@@ -77,21 +77,25 @@ export async function tracesInStore(
   database: string,
   texts: readonly string[],
 ): Promise<string[]> {
-  const columns = await store.query({
-    query: `SELECT table, name FROM system.columns WHERE database = {database:String}
-            AND match(type, 'String|Map|Array')`,
+  const tables = await store.query({
+    query: `SELECT table, groupArray(name) FROM system.columns WHERE database = {database:String}
+            AND match(type, 'String|Map|Array') GROUP BY table`,
     query_params: { database },
     format: 'JSONCompactEachRow',
   })
   const textsOf = finderOf(texts)
   const found: string[] = []
-  for (const [table, column] of await columns.json<[string, string]>()) {
+  for (const [table, columns] of await tables.json<[string, string[]]>()) {
+    // A query per table: one for each of a thousand columns took the store three seconds of processor time.
     const values = await store.query({
-      query: `SELECT DISTINCT toString(${column}) FROM ${table}`,
+      query: `SELECT DISTINCT ${columns.map((column) => `toString(${column})`).join()} FROM ${table}`,
       format: 'JSONCompactEachRow',
     })
-    const whole = (await values.json<[string]>()).map(([value]) => value).join('\n')
-    found.push(...textsOf(Buffer.from(whole)).map((text) => `${text} in ${table}.${column}`))
+    const rows = await values.json<string[]>()
+    for (const [at, column] of columns.entries()) {
+      const whole = rows.map((row) => row[at]).join('\n')
+      found.push(...textsOf(Buffer.from(whole)).map((text) => `${text} in ${table}.${column}`))
+    }
   }
   return found
 }
