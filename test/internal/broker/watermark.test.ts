@@ -204,12 +204,15 @@ test('an instant is reused for ten seconds, without another fence, while no writ
   await broker.deps.checkpoints.put('a.0', JSON.stringify({ done: 1, doneMs: before + 1 }))
   const afterProgress = await watermark.latest()
   now.mockReturnValue(1_030_000)
+  fences.mockClear()
   const late = await watermark.latest()
 
   expect(atRest).toEqual([before, before, before])
   expect(written).toBe(0)
   expect(afterProgress).toBeGreaterThan(before)
-  expect(late).toBeGreaterThan(afterProgress)
+  // Another fence, which may be of the same millisecond.
+  expect(fences).toHaveBeenCalled()
+  expect(late).toBeGreaterThanOrEqual(afterProgress)
 })
 
 test('an instant is not reused while it is before what is done, whichever process has set the fence', async () => {
