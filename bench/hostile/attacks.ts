@@ -14,7 +14,7 @@ export interface Target {
   readonly grpcPort: number
 }
 
-/** What an attacker is told to do, and for how long. */
+/** One attack, and for how long. */
 export interface Order {
   readonly attack: string
   readonly target: Target
