@@ -43,16 +43,19 @@ const failedFiles = join(notes, 'files')
 const isOfChange = args.some((arg) => arg.startsWith('--changed'))
 // Not ATTRIBUTION_…: what the tests start would name them as unknown variables.
 const env = { ...process.env, ...(!isOfChange && { TEST_THE_BUILD: '1' }) }
-let code = await run(vitest, { ...env, FAILED_TEST_FILES: failedFiles })
+const sharedSeconds = join(notes, 'shared-seconds')
+let code = await run(vitest, { ...env, FAILED_TEST_FILES: failedFiles, SHARED_PROCESSOR_SECONDS: sharedSeconds })
 // Interrupted, or failed outside a test: nothing is noted.
 const failed = existsSync(failedFiles) ? readFileSync(failedFiles, 'utf8').split('\n').filter(Boolean) : []
+const shared = existsSync(sharedSeconds) ? Number(readFileSync(sharedSeconds, 'utf8')) : 0
 rmSync(notes, { recursive: true })
 if (code === 1 && failed.length > 0 && failed.length <= REPEATED_FILES_MAX) {
   console.log(`\nThese files failed; they run again, alone:\n${failed.join('\n')}\n`)
   code = await run([...vitest, '--maxWorkers=1', ...failed], env)
   if (code === 0) console.log(failed.map((file) => `FLAKY  ${file} (the whole file)`).join('\n'))
 }
-if (processorSeconds() > 0) console.log(`\nProcessor time, set-up included: ${Math.round(processorSeconds())} s`)
+const total = Math.round(processorSeconds() + shared)
+if (total > 0) console.log(`\nProcessor time, with the set-up and what all workers share: ${total} s`)
 const reminded = args.length === 0 && env.TEST_RING !== 'all' ? reminder(lastFullRun(ROOT), new Date()) : undefined
 if (reminded !== undefined) console.log(reminded)
 process.exit(code)

@@ -3,7 +3,7 @@
  * the worker that starts them, and stop by themselves when the run ends, however it does.
  */
 import { execFileSync, spawn } from 'node:child_process'
-import { appendFileSync, closeSync, existsSync, openSync, readFileSync } from 'node:fs'
+import { appendFileSync, closeSync, existsSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -26,22 +26,43 @@ export function holdSharedProcesses(folder: string): () => Promise<void> {
   // Also readable, so that opening it does not wait for a reader.
   const held = openSync(lifelineIn(folder), 'r+')
   return async () => {
-    closeSync(held)
     const file = processIdsIn(folder)
     const until = Date.now() + STOPPING_MS_MAX
     const pids = existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean).map(Number) : []
-    const seconds = new Map<number, number>()
+    // Once they stop, what they have started is nobody's: their stops themselves are not counted.
+    const seconds = withDescendants(pids).reduce((sum, pid) => sum + processorSeconds(pid), 0)
+    closeSync(held)
     for (let running = pids.filter(isAlive); running.length > 0; running = running.filter(isAlive)) {
-      for (const pid of running) {
-        // That of a role is counted when its parent has waited for it, which is at its end.
-        seconds.set(pid, Math.max(seconds.get(pid) ?? 0, processorSeconds(pid)))
-        if (Date.now() > until) process.kill(pid, 'SIGKILL')
-      }
+      if (Date.now() > until) for (const pid of running) process.kill(pid, 'SIGKILL')
       await sleep(20)
     }
-    const sum = [...seconds.values()].reduce((total, own) => total + own, 0)
-    // They have outlived the workers that started them, so that these do not count it.
-    if (sum > 0) console.log(`Processor time of what all workers share, besides that below: ${Math.round(sum)} s`)
+    if (seconds === 0) return
+    console.log(`Processor time of what all workers share: ${Math.round(seconds)} s`)
+    const noted = process.env['SHARED_PROCESSOR_SECONDS']
+    if (noted !== undefined) writeFileSync(noted, String(seconds))
+  }
+}
+
+/** Processes with all that they have started and that is running. None where there is no /proc. */
+function withDescendants(pids: readonly number[]): readonly number[] {
+  const children = new Map<number, number[]>()
+  for (const name of existsSync('/proc') ? readdirSync('/proc') : []) {
+    const parent = /^\d+$/.test(name) ? parentOf(Number(name)) : undefined
+    if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), Number(name)])
+  }
+  const all = [...pids]
+  // Grows while it is walked.
+  for (const pid of all) all.push(...(children.get(pid) ?? []))
+  return all
+}
+
+/** Undefined where it has just ended. */
+function parentOf(pid: number): number | undefined {
+  try {
+    // Behind the name, which may have any characters: state, parent.
+    return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[1])
+  } catch {
+    return undefined
   }
 }
 
