@@ -11,7 +11,8 @@ const LAST_REQUESTS_MS = 300
 
 /**
  * Closes a listener that others still connect to. The system resets connections that wait to be accepted then, so that
- * it is closed right behind a turn of the event loop that has accepted all of them and had nothing else to do.
+ * it is closed right behind a turn of the event loop that has accepted all of them and had nothing else to do. A client
+ * that comes in the microseconds between is reset all the same: no socket option of Node's prevents it.
  */
 export async function closeListener(close: () => void): Promise<void> {
   const deadline = performance.now() + LOOKED_FOR_MS
