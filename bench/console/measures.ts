@@ -8,6 +8,8 @@ export const observe = (page: Page): Promise<unknown> => page.addInitScript(OBSE
 /** In the page: an observer of interactions, and of the moment at which the first chart is in the document. */
 const OBSERVER = `{
   const seen = { interactions: {}, chartAt: undefined }
+  // The browser keeps 250 of them, fewer than the requests of this run: scripts that come later would not count.
+  performance.setResourceTimingBufferSize(100_000)
   globalThis.__seen = seen
   new PerformanceObserver((list) => {
     for (const { interactionId, duration, name } of list.getEntries()) {
