@@ -13,7 +13,7 @@ import { HAND_ON, type Stage } from '../actor/stage.js'
 const COSTLY_BYTES_MIN = 16 * 1024
 const COSTLY_BYTES_MAX = 128 * 1024
 /** For how long the events of other tenants may wait while stage A decides on them. */
-const DECIDED_MS_MAX = 200
+const DECIDED_MS_MAX = 100
 
 /**
  * How much of the lane goes on at once: of events whose rules may cost much, as many as stage A has lately decided on

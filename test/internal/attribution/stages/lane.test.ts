@@ -198,7 +198,7 @@ describe('how much goes on at once', () => {
 
   test('one message of events whose rules may cost much, and more while stage A decides on it in a moment', () => {
     const pace = paceOf()
-    const taken = [10, 10, 10, 10, 10, 10, 1_600, 1_600, 100, 100, 6_000, 6_000].map((decidedMs) => {
+    const taken = [10, 10, 10, 10, 10, 10, 1_600, 1_600, 50, 50, 6_000, 6_000].map((decidedMs) => {
       const count = pace.cut(many('tnt_costly', 60))
       pace.note(decidedMs)
       return count
