@@ -1,10 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { bytesField } from '../../internal/ingest/otlp/otlp-answers.js'
 import type { HttpServiceClient } from '../../internal/local/replay/client.js'
 import { callGrpc } from './grpc-calls.js'
-import { hold } from './held-connections.js'
+import { fromElsewhere, hold } from './held-connections.js'
 
 /** The product, and a key of the tenant that attacks it. */
 export interface Target {
@@ -94,6 +95,8 @@ export const ATTACKS: Readonly<Record<string, (hostile: Hostile) => Promise<void
     }
   },
   'OTLP of half a million empty spans': (hostile) => otlp(hostile, emptySpans()),
+  'a body that inflates a thousandfold': inflating,
+  'four endless bodies': endlessBody,
   '2,048 calls of gRPC at once': (hostile) => callGrpc(hostile, true),
   '2,048 half-sent calls of gRPC': (hostile) => callGrpc(hostile, false),
   '2,000 half-sent heads': ({ intakePort }) => hold(intakePort, 500, 'GET / HTTP/1.1\r\nHost: a\r\n'),
@@ -116,6 +119,32 @@ async function otlp({ intakePort, secret }: Hostile, body: Buffer<ArrayBuffer>):
 function emptySpans(): Buffer<ArrayBuffer> {
   const spans = Buffer.alloc(1_000_000, Buffer.from([0x12, 0]))
   return gzipSync(Buffer.concat([bytesField(7, randomBytes(17_000)), bytesField(1, bytesField(2, spans))]))
+}
+
+/** 64 MiB of calls without an id, in 64 kB. */
+const INFLATING = gzipSync(Buffer.alloc(64 * 1024 * 1024, '{"call_type":"acompletion"}\n'))
+
+async function inflating({ intakePort, secret }: Hostile): Promise<void> {
+  const headers = { 'x-api-key': secret, 'content-type': 'application/x-ndjson', 'content-encoding': 'gzip' }
+  const address = `http://127.0.0.1:${intakePort}/intake/litellm`
+  await fetch(address, { method: 'POST', headers, body: INFLATING }).then((answer) => answer.text())
+}
+
+/** Calls that are sent as fast as they are taken, until the service ends the connection. */
+async function endlessBody({ intakePort, secret }: Hostile): Promise<void> {
+  const socket = fromElsewhere(intakePort)
+  const closed = once(socket.on('error', () => undefined).resume(), 'close')
+  const chunk = `10000\r\n${'{"call_type":"acompletion"}\n'.repeat(4_000).slice(0, 0x10000)}\r\n`
+  socket.write(
+    `POST /intake/litellm HTTP/1.1\r\nHost: a\r\nX-API-Key: ${secret}\r\n` +
+      'Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n',
+  )
+  const goesOn = (): void => {
+    while (!socket.destroyed && socket.write(chunk));
+  }
+  socket.on('drain', goesOn)
+  goesOn()
+  await closed
 }
 
 function halfBodies({ intakePort, secret }: Hostile): Promise<never> {
