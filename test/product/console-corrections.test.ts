@@ -248,6 +248,17 @@ describe('unattributed', () => {
     await page.waitForSelector('.chip:has-text("contested is workload identity")')
     await page.waitForSelector('table.figures tbody tr:has-text("checkout")')
   })
+
+  test('says of calls that nobody has a price for that their cost is not known', async () => {
+    await attributed(ask, { provider: 'mistral', requested_model: 'in-no-list', input_tokens: 100, output_tokens: 10 })
+    const row = page.locator('.queue nav tr:has-text("to mistral")')
+    await expect
+      .poll(async () => {
+        await openUnattributed()
+        return row.locator('td').allTextContents()
+      })
+      .toEqual(['1 call', 'not known'])
+  })
 })
 
 test('no page logged an error, or was refused by its own policy', () => {

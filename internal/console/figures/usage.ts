@@ -35,3 +35,6 @@ export const MEASURES = ['cost_usd', 'energy_wh', 'carbon_gco2e', 'calls'] as co
 export type Measure = (typeof MEASURES)[number]
 
 export const measureText = (row: Pick<UsageRow, Measure>, measure: Measure): string => String(row[measure])
+
+/** Whether it costs nothing because calls have no price: such a cost is not known. */
+export const hasNoPrice = (row: UsageRow): boolean => row.cost_usd === '0' && row.unpriced_calls > 0

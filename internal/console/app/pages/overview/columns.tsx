@@ -4,7 +4,7 @@ import { costChangeShown, costShareShown, fractionOf } from '../../../figures/sh
 import { countShown, decimalShown, decimalsOf, priceShown } from '../../../figures/shown.js'
 import type { SortValue } from '../../../figures/sorting.js'
 import { peopleShown } from '../../../figures/trust.js'
-import { isNobodys, type UsageRow } from '../../../figures/usage.js'
+import { hasNoPrice, isNobodys, type UsageRow } from '../../../figures/usage.js'
 import { fieldShown } from '../../../figures/words.js'
 import type { UsageReport } from '../../api/usage.js'
 import type { Column } from '../../parts/columns.js'
@@ -142,8 +142,6 @@ export function usageColumns({ rows, scope }: UsageReport, zone: string): readon
     },
   ]
 }
-
-const hasNoPrice = (row: UsageRow): boolean => row.cost_usd === '0' && row.unpriced_calls > 0
 
 function Cost({ row, decimals }: { readonly row: UsageRow; readonly decimals: number }) {
   const shown = decimalShown(row.cost_usd, decimals)

@@ -1,7 +1,7 @@
 import type { AuditCandidate, DirectoryService, UnknownName, UnpricedRow } from 'attribution-service/sdk/api'
 import { CONTESTED_BY, type ContestedBy } from '../../../../records/interpretation.js'
 import type { Period } from '../../../figures/period.js'
-import type { UsageRow } from '../../../figures/usage.js'
+import { hasNoPrice, type UsageRow } from '../../../figures/usage.js'
 import { ask } from '../../api/ask.js'
 import { readUsage } from '../../api/usage.js'
 import type { RecordRow } from '../../card/record.js'
@@ -21,6 +21,7 @@ export type Item =
       readonly kind: 'source'
       readonly key: string
       readonly cost: string
+      readonly hasNoPrice: boolean
       readonly calls: number
       readonly provider: string
       readonly pathway: string
@@ -29,6 +30,7 @@ export type Item =
       readonly kind: 'conflict'
       readonly key: string
       readonly cost: string
+      readonly hasNoPrice: boolean
       readonly calls: number
       readonly service: string
       readonly by: Contradiction
@@ -161,7 +163,15 @@ function sourceOf(row: UsageRow): Item[] {
   const [pathway, provider] = [row['pathway_category'], row['provider']]
   if (row.folded || typeof pathway !== 'string' || typeof provider !== 'string') return []
   return [
-    { kind: 'source', key: `source ${pathway} ${provider}`, cost: row.cost_usd, calls: row.calls, provider, pathway },
+    {
+      kind: 'source',
+      key: `source ${pathway} ${provider}`,
+      cost: row.cost_usd,
+      hasNoPrice: hasNoPrice(row),
+      calls: row.calls,
+      provider,
+      pathway,
+    },
   ]
 }
 
@@ -169,7 +179,8 @@ function conflictOf(row: UsageRow): Item[] {
   const service = row['service']
   const by = CONTRADICTIONS.find((each) => each === row['contested'])
   if (row.folded || typeof service !== 'string' || by === undefined) return []
-  return [{ kind: 'conflict', key: `conflict ${by} ${service}`, cost: row.cost_usd, calls: row.calls, service, by }]
+  const key = `conflict ${by} ${service}`
+  return [{ kind: 'conflict', key, cost: row.cost_usd, hasNoPrice: hasNoPrice(row), calls: row.calls, service, by }]
 }
 
 /**

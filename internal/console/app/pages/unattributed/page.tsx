@@ -204,13 +204,15 @@ function Kind({ items, chosen, zone }: KindProps) {
               </button>
             </th>
             <td class="number">{callsShown(item.calls)}</td>
-            <td class="number">{item.kind === 'price' ? 'not known' : `USD ${decimalShown(item.cost, decimals)}`}</td>
+            <td class="number">{isCostKnown(item) ? `USD ${decimalShown(item.cost, decimals)}` : 'not known'}</td>
           </tr>
         ))}
       </tbody>
     </table>
   )
 }
+
+const isCostKnown = (item: Item): boolean => item.kind !== 'price' && !('hasNoPrice' in item && item.hasNoPrice)
 
 /** What sets a call apart from others of its model: kinds of calls differ by size. */
 function likeIt({ input_tokens: input, output_tokens: output, event_time }: RecordRow, zone: string): string {
