@@ -183,7 +183,7 @@ async function openApiKeys(
   return {
     apiKeys,
     keyUses,
-    lastUsedAt: (keyId: string) => uses.get(keyId)?.at ?? null,
+    lastUsedAt: keyUses.lastAt,
     deleteUse: (keyId: string) => useBucket.delete(keyId),
   }
 }

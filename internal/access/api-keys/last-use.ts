@@ -11,6 +11,8 @@ export interface StoredKeyUse {
 export interface KeyUses {
   /** Where this process records the uses of a key. */
   of(keyId: string): KeyUse
+  /** When a key was last used, RFC 3339: exact for uses in this process. Null: never. */
+  lastAt(keyId: string): string | null
   /** To be called when the key is deleted. */
   forget(keyId: string): void
   /** Stores the uses since the last flush. */
@@ -70,6 +72,11 @@ export function trackKeyUses({ bucket, stored, isBrokerUp, log }: KeyUsesDeps): 
       const use = uses.get(keyId) ?? { atMs: 0 }
       uses.set(keyId, use)
       return use
+    },
+    lastAt(keyId) {
+      const known = stored(keyId)
+      const lastMs = Math.max(uses.get(keyId)?.atMs ?? 0, known === undefined ? 0 : Date.parse(known.at))
+      return lastMs === 0 ? null : new Date(lastMs).toISOString()
     },
     forget: (keyId) => void uses.delete(keyId),
     flush,

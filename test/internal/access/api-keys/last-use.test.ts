@@ -43,6 +43,18 @@ async function kept(keyId: string): Promise<{ value: StoredKeyUse; revision: num
   return entry === null ? undefined : { value: entry.json<StoredKeyUse>(), revision: entry.revision }
 }
 
+test('a use is shown at once where it happened, elsewhere once it is stored', async () => {
+  const [{ uses }, other] = [await open(), await open()]
+  const use = uses.of('key_shown')
+  const before = uses.lastAt('key_shown')
+  use.atMs = NOON
+  const shown = [uses.lastAt('key_shown'), other.uses.lastAt('key_shown')]
+  await uses.flush()
+
+  expect([before, ...shown]).toEqual([null, at(NOON).at, null])
+  await expect.poll(() => other.uses.lastAt('key_shown')).toBe(at(NOON).at)
+})
+
 test('the first use of a key is stored, the next one only after a minute', async () => {
   const { uses } = await open()
   const use = uses.of('key_one')
