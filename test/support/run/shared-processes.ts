@@ -7,6 +7,7 @@ import { appendFileSync, closeSync, existsSync, openSync, readdirSync, readFileS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { parentOf } from '../../../bench/cpu-time.js'
 import { processorSeconds } from '../../../deploy/setup/processor-time.mjs'
 import { isAlive } from '../alive.js'
 import { localEnvironment } from '../local-environment.js'
@@ -47,23 +48,14 @@ export function holdSharedProcesses(folder: string): () => Promise<void> {
 function withDescendants(pids: readonly number[]): readonly number[] {
   const children = new Map<number, number[]>()
   for (const name of existsSync('/proc') ? readdirSync('/proc') : []) {
-    const parent = /^\d+$/.test(name) ? parentOf(Number(name)) : undefined
-    if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), Number(name)])
+    if (!/^\d+$/.test(name)) continue
+    const parent = parentOf(Number(name))
+    children.set(parent, [...(children.get(parent) ?? []), Number(name)])
   }
   const all = [...pids]
   // Grows while it is walked.
   for (const pid of all) all.push(...(children.get(pid) ?? []))
   return all
-}
-
-/** Undefined where it has just ended. */
-function parentOf(pid: number): number | undefined {
-  try {
-    // Behind the name, which may have any characters: state, parent.
-    return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[1])
-  } catch {
-    return undefined
-  }
 }
 
 /** Starts a script whose output goes to a file. Resolves once the file has a line that matches. */
